@@ -119,7 +119,7 @@ class PreviewDialog(QDialog):
     def show_problem(self, sentence: str) -> None:
         """Show in place of the data why there are none."""
         self._preview = None
-        self.problem.setText(sentence)
+        self.problem.setText(in_words(sentence))
         self.problem.show()
         self.caution.hide()
         self.strip.hide()

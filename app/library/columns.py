@@ -11,6 +11,7 @@ from typing import final
 from app.widgets.screen_text import shown_number
 from core.library.entry import Entry, Setting, setting_text
 from core.numbers import raise_powers, size_text, time_text
+from core.study_file.words import setting_words
 
 Key = float | str
 DASH = "\u2013"
@@ -31,7 +32,17 @@ class LibraryColumn:
 
 def name_of(entry: Entry) -> str:
     """Return a run's name: the user's, what differs, or the file's."""
-    return entry.about.name or entry.heading or entry.path.stem
+    return entry.about.name or raise_powers(entry.heading) or entry.path.stem
+
+
+def lineage_text(entry: Entry) -> str:
+    """Return from where a run continues, with the changes of a branch in words."""
+    facts = entry.facts
+    if not facts.changes:
+        return raise_powers(facts.lineage)
+    parts = [one.partition(" = ") for one in facts.changes.split(", ")]
+    words = ", ".join(setting_words(key, value) for key, _, value in parts)
+    return raise_powers(f"{facts.lineage.removesuffix(facts.changes)}{words}")
 
 
 def date_text(entry: Entry) -> str:
@@ -208,7 +219,7 @@ COLUMNS: tuple[LibraryColumn, ...] = (
         "Parent",
         "Run from which it was branched or continued, the time, and the changed settings",
         lambda one: one.facts.lineage,
-        lambda one: one.facts.lineage.capitalize() or DASH,
+        lambda one: lineage_text(one).capitalize() or DASH,
     ),
     LibraryColumn("file", "File", "Run file", lambda one: one.path.name, lambda one: one.path.name),
 )

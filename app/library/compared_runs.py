@@ -152,12 +152,16 @@ def common_observables(runs: Sequence[ComparedRun]) -> dict[str, str]:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedValues:
-    """Answer to a question; the farthest place by each frame, snapshot and curve of each run."""
+    """Answer to a question; of each run the farthest place by each frame, snapshot and curve.
+
+    `values`: the observable at each frame, also at those without a place on the axis.
+    """
 
     answer: Comparison
     keys: tuple[Array, ...] = ()
     snapshots: tuple[RunSnapshot, ...] = ()
     curves: tuple[tuple[Array, Array], ...] = ()
+    values: tuple[Array, ...] = ()
 
     def moment_at(self, place: float) -> float:
         """Return when the first run reaches a place; NaN for never."""
@@ -199,11 +203,15 @@ class ComparedValues:
         cursors = self.places_at(cursor)
         if self.answer.question.kind == "differences":
             lines = [(line.places, line.values) for line in self.answer.lines]
-            places = self.places_of_lines(cursor)
-            return [math.nan, *(value_at(*one, k) for one, k in zip(lines, places, strict=True))]
-        return [
-            value_at(*curve, places) for curve, places in zip(self.curves, cursors, strict=True)
-        ]
+            at = self.places_of_lines(cursor)
+            return [math.nan, *(value_at(*one, k) for one, k in zip(lines, at, strict=True))]
+        found = []
+        for k, (curve, place) in enumerate(zip(self.curves, cursors, strict=True)):
+            frame = frame_at(self.snapshots[k], cursor)
+            # A logarithmic axis has no t = 0.
+            nowhere = frame >= 0 and not math.isfinite(place)
+            found.append(float(self.values[k][frame]) if nowhere else value_at(*curve, place))
+        return found
 
 
 def value_heading(question: CompareQuestion) -> str:
@@ -264,6 +272,7 @@ def compare_over_time(
             first_passages(key, run.values[question.observable])
             for key, run in zip(keys, traced, strict=True)
         ),
+        tuple(run.values[question.observable] for run in traced),
     )
 
 
@@ -285,7 +294,9 @@ def compare_nodes(
         every = known[1][question.observable]
         values, counts = every[np.isfinite(every)], one.run.counts_steps
         ranked.append(RankedNodes(label, family, np.sort(values), every.size, counts))
-    log10_time = float(inverse_coordinate(cursor)) if math.isfinite(cursor) else -math.inf
+    # The start of the slider lies after t = 0, whose frame is shown there.
+    started = any(math.isfinite(one.run.log10_time[_frame(one, cursor)]) for one in runs)
+    log10_time = float(inverse_coordinate(cursor)) if started else -math.inf
     return ComparedValues(compared_nodes(question, ranked, log10_time, differences.shades))
 
 

@@ -21,7 +21,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.library.columns import COLUMNS, PICTURE, LibraryColumn, name_of
+from app.library.columns import COLUMNS, PICTURE, LibraryColumn, lineage_text, name_of
 from app.widgets.labels import plain_tip
 from app.widgets.tables import preserved_selection, sorted_places
 from core.library.entry import GROWING, Entry, arrange_by_parent
@@ -153,7 +153,7 @@ class LibraryModel(QAbstractTableModel):
         if role == Role.AccessibleTextRole and column is PICTURE:
             return f"Picture of {name_of(entry)}"
         if role == Role.AccessibleTextRole and column.name == "name" and entry.facts.parent:
-            return f"{name_of(entry)}, {entry.facts.lineage}"
+            return f"{name_of(entry)}, {lineage_text(entry)}"
         if role == Role.ForegroundRole:
             if entry.facts.wrong:
                 return self._danger
@@ -190,7 +190,7 @@ def _tip(entry: Entry, column: LibraryColumn) -> str:
     if column.name == "note" and entry.about.note:
         return entry.about.note
     where = f"\nDeleted from {entry.origin}" if entry.origin is not None else ""
-    lineage = f"\n{entry.facts.lineage}" if entry.facts.parent else ""
+    lineage = f"\n{lineage_text(entry)}" if entry.facts.parent else ""
     return f"{name_of(entry)}\n{entry.facts.title}{lineage}\n{entry.state}, {entry.path}{where}"
 
 

@@ -218,7 +218,8 @@ class FactList(QWidget):
 
     def _add_row(self) -> None:
         # The name is shortened first if there is no room for both.
-        name = ElidedLabel(self, Qt.TextElideMode.ElideRight, QPalette.ColorRole.PlaceholderText)
+        quiet = QPalette.ColorRole.PlaceholderText
+        name = ElidedLabel(self, Qt.TextElideMode.ElideRight, quiet, typeset=True)
         name.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         value = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         value.set_alignment(Qt.AlignmentFlag.AlignRight)

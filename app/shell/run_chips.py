@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QTabBar, QWidget
 from app.widgets.labels import menu_text, plain_tip
 
 MOST_NUMBERED = 9  # runs with a shortcut
-WIDEST = 200  # greatest width in pixels of a chip
+NARROWEST, WIDEST = 112, 232  # pixels; narrower chips show no name, and arrows appear
 BESIDE = 8
 
 
@@ -70,6 +70,10 @@ class RunChips(QTabBar):
         size = super().tabSizeHint(index)
         # Qt's hint leaves no room for margins beside the cross, and every text would be elided.
         return QSize(min(size.width() + BESIDE, WIDEST), size.height())
+
+    def minimumTabSizeHint(self, index: int) -> QSize:
+        size = self.tabSizeHint(index)
+        return QSize(min(size.width(), NARROWEST), size.height())
 
     def _on_current(self, place: int) -> None:
         if place >= 0:

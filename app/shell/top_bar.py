@@ -113,6 +113,22 @@ class TopBar(QWidget):
         super().resizeEvent(event)
         self.chooser.updateGeometry()  # it takes at most half of the window
         self._fit()
+        self._share_room()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.LayoutRequest:  # chips came, went or changed their names
+            self._share_room()
+        return super().event(event)
+
+    def _share_room(self) -> None:
+        """Shorten the study's title rather than the names of the runs."""
+        beside = [one for one in (self.chips, *self.buttons) if not one.isHidden()]
+        between = self._row.spacing()
+        taken = sum(one.sizeHint().width() + between for one in beside)
+        margins = self._row.contentsMargins()
+        # One more space: the stretch is an item, too.
+        taken += between + margins.left() + margins.right()
+        self.chooser.set_room(self.width() - taken)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPalette, QPen
 from PySide6.QtWidgets import (
     QDialog,
@@ -25,6 +25,7 @@ from app.style import small
 from app.widgets.inputs import SearchLine, row_after
 from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
+from app.widgets.levels import fit_text, label_width, paint_label
 from core.studies.papers import PAPERS
 from core.studies.study import Summary, shipped_summaries
 from core.studies.thumbnails import Thumbnail, sentence, thumbnails
@@ -111,19 +112,19 @@ def _write(painter: QPainter, room: QRect, font: QFont, text: Any, line: Line, q
     painter.setFont(small(font))
     below = room.adjusted(0, metrics.height(), 0, 0)
     metrics = QFontMetrics(painter.font())
-    for words in _two_lines(metrics, line.about, room.width()):
-        painter.drawText(below, LEFT | TOP, words)
+    for words in _two_lines(painter.font(), line.about, room.width()):
+        paint_label(painter, QPointF(below.left(), below.top() + metrics.ascent()), words)
         below.adjust(0, metrics.height(), 0, 0)
     painter.setPen(quiet)
     painter.drawText(below, LEFT | TOP, metrics.elidedText(line.thumbnail.cost, DOTS, room.width()))
 
 
-def _two_lines(metrics: QFontMetrics, text: str, width: int) -> list[str]:
-    """Break a text into two lines; the second is elided."""
+def _two_lines(font: QFont, text: str, width: int) -> list[str]:
+    """Break a text with symbols into two lines; the second is shortened."""
     words, first = text.split(), ""
-    while words and metrics.horizontalAdvance(f"{first} {words[0]}") <= width:
+    while words and label_width(f"{first} {words[0]}", font) <= width:
         first = f"{first} {words.pop(0)}".strip()
-    rest = metrics.elidedText(" ".join(words), DOTS, width)
+    rest = fit_text(" ".join(words), font, width) if words else ""
     return [line for line in (first, rest) if line]
 
 

@@ -36,15 +36,23 @@ class StudyChooser(QWidget):
         self.box.setMinimumWidth(LEAST_WIDTH)
         add_all(space(QHBoxLayout(self), spacing=8), (self.box, 1))
         self._browses = browses
+        self._room: int | None = None  # pixels, None for as many as the title needs
         self._shipped = 0
         self._present = 0
         self._fill()
         self.box.activated.connect(self._on_activated)
         self.box.choices_needed.connect(self._widen_list)
 
+    def set_room(self, width: int) -> None:
+        """Leave what is beyond a width in pixels to the widgets beside this one."""
+        if width != self._room:
+            self._room = width
+            self.updateGeometry()
+
     def sizeHint(self) -> QSize:
-        """Return room for the present title, at most half of the window."""
-        most = max(self.window().width() // 2, LEAST_WIDTH)
+        """Return room for the present title, at most half of the window, and what is left."""
+        half = self.window().width() // 2
+        most = max(half if self._room is None else min(half, self._room), LEAST_WIDTH)
         return QSize(min(text_width(self.box), most), super().sizeHint().height())
 
     def _widen_list(self) -> None:

@@ -14,7 +14,7 @@ from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.problem.schedule import coordinate, further_horizon
 from core.settings import MAX_SEED
 from core.studies.cell_selection import restrict_study
-from core.studies.changes import is_derived_title, origin_of, retitle
+from core.studies.changes import is_derived_title, origin_of, present_title, retitle
 from core.studies.study import Study, load_study, shipped_ids, shipped_summaries
 from core.studies.tables import Cell
 from core.study_file.experiment import KINDS, Experiment
@@ -57,7 +57,8 @@ def shipped_study_of(study: Study) -> Study:
     """Return the shipped study whose settings a recorded run has; other studies as they are."""
     if study.folder is not None or study.id in shipped_ids():
         return study
-    same = (one.id for one in shipped_summaries() if one.title == study.title)
+    title = present_title(study.title)
+    same = (one.id for one in shipped_summaries() if one.title == title)
     return next(map(load_study, same), study)
 
 

@@ -39,10 +39,11 @@ from core.comparison.question import CompareQuestion
 from core.figures.palette import Palette, rgba, run_colour
 from core.numbers import raise_powers
 
-FAINT, SHADE = 0.3, 0.16  # opacity: a line beyond the cursor, a band
+FAINT, SHADE = 0.4, 0.16  # opacity: a line beyond the cursor, a band
 STRONG, STRONGER, DOT = 1.5, 3.0, 7.0  # pixels: line, emphasised line, dot
 BESIDE = 0.35  # opacity of the other lines while some are emphasised
 REACH = 2.5  # a reference line may raise the range to this multiple of the highest line
+ROOM = 0.06  # above and below the lines, as a share of their range
 NOTHING = "no data yet"
 
 
@@ -191,23 +192,21 @@ class CompareView(QWidget):
             self._show_strong()
 
     def _fit(self, lines: Sequence[ComparedLine]) -> None:
-        """Set the range of all lines, and the names of the axes."""
-        observable, places = "", np.concatenate([np.empty(0), *(line.places for line in lines)])
+        """Set the range of all lines, and the name of the horizontal axis."""
+        places = np.concatenate([np.empty(0), *(line.places for line in lines)])
         if self._comparison is not None:
-            from core.figures.comparison import words_for
-
             self.axis = ComparedAxis.from_comparison(
                 self._comparison, float(places.max(initial=-math.inf))
             )
-            observable = greek(words_for(self._comparison.question))
         self.plot.bottom.set_ticks(self.axis.ticks)
-        self.plot.set_labels(self.axis.name, observable)
+        self.plot.set_labels(self.axis.name, "")  # the title names the values
         x = self.axis.to_axis(places)
         parts = [part for line in lines for part in (line.values, line.low, line.high)]
         left, right = padded_range(x, 0.02)
         values = np.concatenate([np.empty(0), *parts])
-        bottom, top = padded_range(np.append(values, self._near_levels(values)), 0.06)
+        bottom, top = padded_range(np.append(values, self._near_levels(values)), ROOM)
         if self.axis.against == "rank":  # one range for all moments, without jumps in playback
+            bottom, top = padded_range(values, ROOM, ROOM)  # at t = 0 all rotations are 1
             self._reach = min(bottom, self._reach[0]), max(top, self._reach[1])
             (left, right), (bottom, top) = RANKS, self._reach
         self._range = Home(left, right, bottom, top)
@@ -310,13 +309,8 @@ class CompareView(QWidget):
         if known and self.axis.shows_moments:
             cursor = float(self.axis.to_axis(np.array([max(known)]))[0])
         pointed = self.plot.overlay.pointed
-        self.plot.set_overlay(
-            Overlay(
-                cursor=cursor,
-                note=NOTHING if empty else "",
-                pointed=pointed,
-            )
-        )
+        note = NOTHING if empty else ""
+        self.plot.set_overlay(Overlay(cursor=cursor, note=note, pointed=pointed))
 
     # ----------------------------------------------------------------------------------- mouse
 

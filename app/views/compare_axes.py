@@ -116,15 +116,19 @@ class ComparedAxis:
         return f"{resolved_text(place, grain)} of \u03b3_gl / 2"
 
 
-def padded_range(values: Floats, share: float) -> tuple[float, float]:
+def padded_range(values: Floats, share: float, flat: float = 0.5) -> tuple[float, float]:
     """Return the least and the largest finite value, with some room.
+
+    `flat` is the room above and below equal values, as a share of them.
 
     >>> padded_range(np.array([0.0, 10.0, np.nan]), 0.1), padded_range(np.empty(0), 0.5)
     ((-1.0, 11.0), (-0.5, 1.5))
+    >>> padded_range(np.ones(2), 0.1), padded_range(np.ones(2), 0.1, 0.125)
+    ((0.5, 1.5), (0.875, 1.125))
     """
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     pad = share * (high - low)
     if not pad > 1e-12 * max(abs(low), abs(high)):  # all values equal, up to rounding
-        pad = 0.5 * max(abs(low), abs(high)) or 0.5
+        pad = flat * max(abs(low), abs(high)) or 0.5
     return low - pad, high + pad

@@ -12,7 +12,14 @@ from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
 from app.widgets.overlay import HoverReadout
 from app.widgets.plot_item import Plot
-from core.figures.palette import Palette, class_colours, css, kind_colours, rgb, rgba
+from core.figures.palette import (
+    Palette,
+    class_colours,
+    kind_colours,
+    mark_areas,
+    mark_colour,
+    rgba,
+)
 from core.figures.predictor import sign_colours
 
 if TYPE_CHECKING:
@@ -21,9 +28,6 @@ if TYPE_CHECKING:
 
 
 MOST_EXAMPLES = 4000
-CROWD = 24  # examples of a class beyond which markers are small
-# Both leave a contrast of 3 : 1, WCAG's for graphics, to the plot's ground, and to the map of f.
-OPACITY, DEEPER = 0.9, 0.4  # the latter: share of the foreground in the colours on a map
 Colours = NDArray[np.uint8]
 
 
@@ -39,12 +43,6 @@ def example_entries(classes: int, text: str, palette: Palette) -> tuple[HeaderEn
         return HeaderEntry("", colours[1], "plus"), HeaderEntry(text, colours[0], "cross")
     signs = [HeaderEntry("", colour, "plus") for colour in colours[:6]]
     return *signs[:-1], HeaderEntry(text, colours[len(signs) - 1], "plus")
-
-
-def deepen_colour(colour: str, palette: Palette) -> str:
-    """Return a colour nearer to the foreground, to be seen on a ground of the same colour."""
-    ink = rgb(colour) + DEEPER * (rgb(palette.foreground) - rgb(colour))
-    return css(np.rint(ink).astype(np.uint8)[None])[0]
 
 
 def show_examples(
@@ -84,12 +82,11 @@ def show_points(
         places, counts = np.unique(mine, axis=0, return_counts=True)
         if not places.size:
             continue
-        crowded = places.shape[0] > CROWD
-        # As large as in the figures (core.figures.neurons), which size markers by area.
-        areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
+        # As large as in the figures, which size markers by area.
+        areas = mark_areas(counts)
         sizes, kinds = np.unique(np.rint(1.4 * np.sqrt(areas) + 3.0), return_inverse=True)
         symbol = Symbol.CROSS if data.classes == 2 and number == 0 else Symbol.PLUS
-        ink = rgba(deepen_colour(colour, palette)) if on_map else rgba(colour, OPACITY)
+        ink = mark_colour(colour, palette, on_map)
         shown.append(places)
         which.append(len(styles) + kinds.astype(np.int64))
         styles += [Style(ink, float(size), symbol) for size in sizes]

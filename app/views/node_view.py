@@ -121,7 +121,7 @@ class NodeView(RunView):
 
     def _drawn_numbers(self, data: DisplayData) -> Numbers:
         numbers = super()._drawn_numbers(data)
-        return (("node", np.arange(len(self.plot.points), dtype=np.float64)), *numbers)
+        return (("neuron", np.arange(len(self.plot.points), dtype=np.float64)), *numbers)
 
     # ----------------------------------------------------------------------------------- mouse
 

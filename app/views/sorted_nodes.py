@@ -187,7 +187,11 @@ class SortedView(NodeView):
         nodes = data.sorted_nodes(self._kind, self.frame)
         ranks = np.arange(1, data.m + 1, dtype=np.float64)
         values = nodes.values.astype(np.float64)
-        return (("rank", ranks), (LABELS[self._kind], values), ("node", nodes.order.astype(float)))
+        return (
+            ("rank", ranks),
+            (LABELS[self._kind], values),
+            ("neuron", nodes.order.astype(float)),
+        )
 
     def _numbers(self, x: float, y: float) -> str:
         assert self.data is not None

@@ -6,10 +6,11 @@ then opens every picture that the HTML names, also on other computers.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import final
 
-from PySide6.QtCore import QPoint, QSize
+from PySide6.QtCore import QPoint, QPointF, QSize
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette, Qt
 from PySide6.QtWidgets import (
     QLabel,
@@ -73,16 +74,20 @@ def window_title(text: str) -> str:
 
 @final
 class ElidedLabel(QWidget):
-    """One line of text, shortened in the middle or at the right."""
+    """One line of text, shortened in the middle or at the right.
+
+    `typeset`: symbols such as gamma_gl are Greek letters with subscripts.
+    """
 
     def __init__(
         self,
         parent: QWidget | None = None,
         mode: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
         role: QPalette.ColorRole = QPalette.ColorRole.WindowText,
+        typeset: bool = False,
     ) -> None:
         super().__init__(parent)
-        self._text = ""
+        self._text, self._typeset = "", typeset
         self._mode, self._role = mode, role
         self._align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         # A long path must not widen the window.
@@ -104,12 +109,26 @@ class ElidedLabel(QWidget):
         self.setToolTip(plain_tip(explanation or text))
 
     def shown_text(self) -> str:
-        """Return the text as painted."""
+        """Return the text as painted, with symbols as they are written."""
+        if self._has_symbols:
+            from app.widgets.levels import fit_text
+
+            return fit_text(self._text, self.font(), self.width())
         return self.fontMetrics().elidedText(self._text, self._mode, self.width())
+
+    @property
+    def _has_symbols(self) -> bool:
+        """True if subscripts are painted; only then numpy is needed."""
+        return self._typeset and "_" in self._text
 
     def sizeHint(self) -> QSize:
         metrics = self.fontMetrics()
-        return QSize(metrics.horizontalAdvance(self._text) + 2, metrics.height())
+        width = metrics.horizontalAdvance(self._text)
+        if self._has_symbols:
+            from app.widgets.levels import label_width
+
+            width = math.ceil(label_width(self._text, self.font()))
+        return QSize(width + 2, metrics.height())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, self.fontMetrics().height())
@@ -117,7 +136,14 @@ class ElidedLabel(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setPen(self.palette().color(self._role))
-        painter.drawText(self.rect(), self._align, self.shown_text())
+        if self._has_symbols:
+            from app.widgets.levels import paint_label
+
+            metrics = self.fontMetrics()
+            base = (self.height() - metrics.height()) / 2 + metrics.ascent()
+            paint_label(painter, QPointF(0.0, base), self.shown_text())
+        else:
+            painter.drawText(self.rect(), self._align, self.shown_text())
         painter.end()
 
 

@@ -229,8 +229,8 @@ def _add_drawing_commands(command: Parser) -> None:
 
 # ------------------------------------------------------------------------- figures, films and pages
 
-SELECT = "highlight these nodes and dim all others: a saved set, or numbers such as 3-5,9"
-PLANE = "plane of the nodes: motion, means, components, or two coordinates (default: 1,2)"
+SELECT = "highlight these neurons and dim all others: a saved set, or numbers such as 3-5,9"
+PLANE = "plane of the neurons: motion, means, components, or two coordinates (default: 1,2)"
 SHARE = "plot margins as shares of gamma_gl / 2, or of its replacement; computes it if needed"
 FILM = (
     f"{', '.join(EVERY_PANEL)}; up to 4 with commas, or all for the paper's panels (default: "
@@ -312,7 +312,7 @@ def _movie(commands: Any) -> None:
         "--range",
         default="moment",
         choices=("moment", "run"),
-        help="axes of the nodes: follow each moment, or fit the whole run (default: moment)",
+        help="axes of the neurons: follow each moment, or fit the whole run (default: moment)",
     )
     command.add_argument(
         "--seconds", type=number, default=8.0, help="length in seconds (default: 8)"
@@ -372,7 +372,7 @@ def _add_view_options(command: Parser, margins: str = MARGINS) -> None:
         action="append",
         default=[],
         metavar="[I:]NODES",
-        help="mark these nodes with a ring",
+        help="mark these neurons with a ring",
     )
     add(
         "--zoom",
@@ -385,7 +385,7 @@ def _add_view_options(command: Parser, margins: str = MARGINS) -> None:
     add("--log", action="store_true", help="plot curves on a logarithmic axis")
     add("--against", default="log10_time", choices=ACROSS, help="horizontal axis of curves")
     add("--nodes", default="weights", choices=("weights", "directions"))
-    add("--roots", action="store_true", help="plot nodes on a signed square-root scale")
+    add("--roots", action="store_true", help="plot neurons on a signed square-root scale")
     add("--margins", default=None, metavar="NAME,NAME|all", help=margins)
     add("--share", action="store_true", help=SHARE)
     add(

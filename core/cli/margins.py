@@ -337,7 +337,7 @@ def _print_limit(found: Any, steps: bool) -> None:
         began = "since the start" if one.frame == 0 else f"since {time_text(one.since, steps)}"
         _line(f"  a condition met {began} (frame {one.frame})")
         _line("  dual weight on examples " + _examples(one.examples))
-        _line("  and on nodes " + _nodes(one.nodes))
+        _line("  and on neurons " + _nodes(one.nodes))
 
 
 def _number(value: float) -> str:

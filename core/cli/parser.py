@@ -184,14 +184,14 @@ def _add_comparison_commands(commands: Any) -> None:
         default=None,
         metavar="NAME",
         help="scalar observable (default: hard_margin), or rotation or relative_norm of the sorted "
-        "nodes; may be repeated",
+        "neurons; may be repeated",
     )
     add_history_option(command)
     command.add_argument("--against", default="log10_time", choices=tuple(AGAINST))
     command.add_argument(
         "--at",
         metavar="TIME",
-        help="time at which nodes are compared, such as 300 or 10^2.5 (default: the end of each "
+        help="time at which neurons are compared, such as 300 or 10^2.5 (default: the end of each "
         "run)",
     )
     command.add_argument(

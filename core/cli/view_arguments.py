@@ -128,7 +128,7 @@ def _nodes(text: str, runs: Sequence[Run], option: str) -> frozenset[int]:
         raise InputError(f"{text[:60]!r}: {error}.", option=option) from None
     most = max((int(run.network.m) for run in runs), default=0)
     if min(nodes) >= most:
-        raise InputError(f"{text[:60]!r}: the runs have nodes 0 to {most - 1}.", option=option)
+        raise InputError(f"{text[:60]!r}: the runs have neurons 0 to {most - 1}.", option=option)
     return nodes
 
 

@@ -165,9 +165,9 @@ def compared_nodes(
     """
     curves = [(np.arange(1.0, run.values.size + 1.0) / run.m, run.values) for run in runs]
     notes = [
-        f"{run.label} has {run.m - run.values.size} nodes without a {question.observable}."
+        f"{run.label} has {less} neuron{'s' * (less > 1)} without a {question.observable}."
         for run in runs
-        if run.values.size < run.m
+        if (less := run.m - run.values.size)
     ]
     steps = all(run.counts_steps for run in runs)
     answer = _answer(question, runs, curves, notes)

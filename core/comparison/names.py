@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, final
 
 from core.settings import NOT_RECORDED
-from core.studies.formulas import VARIANT
+from core.studies.formulas import FACTOR, VARIANT
 from core.studies.tables import value_text
 from core.study_file.words import label_of, number_names, setting_words
 from core.terminal.text import shorten
@@ -46,7 +46,7 @@ class RunDescription:
 
     `branch` is the change of a branch and its moment, `continued` the moment from which a run
     continues unchanged. Of the file's name only the keys count, which are those that its study
-    varies, and the name of a variant, which no setting contains.
+    varies, and the values that no setting contains: the name of a variant, and factors.
     """
 
     settings: Settings
@@ -61,8 +61,10 @@ class RunDescription:
         parts = [part.partition("=") for part in MOMENT.sub("", self.stem).split("__")[1:]]
         shared = {key: text for key, equals, text in parts if equals}
         variant = {VARIANT: variant_words(shared[VARIANT])} if VARIANT in shared else {}
-        values = {**self.settings, **variant}
-        keys = [key for key in shared if key in values]
+        factors = {key: text for key, text in named.items() if is_factor(key)}
+        same = {key: setting_of(key, text, self.settings) for key, text in factors.items()}
+        values = {**self.settings, **variant, **factors}
+        keys = [same.get(key) or key for key in shared if key in values]
         if "data.points" in keys and "data.kind" in keys:
             keys.remove("data.kind")
         object.__setattr__(self, "values", values)
@@ -87,6 +89,34 @@ class RunDescription:
     def _describe_setting(self, key: str) -> str:
         value = self.values.get(key)
         return f"{label_of(key)} {ABSENT}" if value is None else setting_words(key, value)
+
+
+def is_factor(key: str) -> bool:
+    """Return True for a quantity of a study from which formulas derive settings."""
+    return key.startswith(f"{FACTOR}.")
+
+
+def setting_of(factor: str, text: str, settings: Settings) -> str:
+    """Return the setting with the name and the value of a factor, "" without one.
+
+    >>> setting_of("factor.scale", "0.1", {"network.scale": 0.1, "network.m": 16})
+    'network.scale'
+    >>> setting_of("factor.scale", "0.1", {"network.scale": 0.2})
+    ''
+    """
+    name = factor.removeprefix(FACTOR)
+    found = (key for key, value in settings.items() if key.endswith(name))
+    return next((key for key in found if same_number(settings[key], text)), "")
+
+
+def same_number(value: object, text: str) -> bool:
+    """Return True if a setting has the number that a file's name has."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return float(text) == value
+    except ValueError:
+        return False
 
 
 def variant_words(name: str) -> str:
@@ -135,7 +165,7 @@ def _add_lineage(
     """
     if len(others) == 1 < len(runs):
         (other,) = others
-        keys = other.keys or (WIDTH,)
+        keys = [key for key in other.keys if not is_factor(key)] or [WIDTH]
         if all(run.texts.get(key) == other.texts.get(key) for run in runs for key in keys):
             return [_continuation_text(other) or ORIGINAL]
     repeated = [words.count(name) > 1 for name in words]
@@ -179,18 +209,21 @@ def _width(run: RunDescription) -> str:
 
 
 def differing_keys(runs: Sequence[RunDescription]) -> list[str]:
-    """Return the settings in which runs differ, without their variant."""
-    every = dict.fromkeys(key for run in runs for key in run.values if key != VARIANT)
+    """Return the settings in which runs differ, without their variant and factors."""
+    every = dict.fromkeys(
+        key for run in runs for key in run.values if key != VARIANT and not is_factor(key)
+    )
     return [key for key in every if len({run.texts.get(key, ABSENT) for run in runs}) > 1]
 
 
 def naming_keys(runs: Sequence[RunDescription]) -> list[str]:
     """Return the settings by which runs are named: the fewest that distinguish as many as all do.
 
-    The settings that the study varies come first. Others follow from these, such as n from d.
+    The settings that the study varies come first. Others follow from these, such as n from d, and
+    all that a factor gives from the factor: runs side by side are named by the settings.
     """
     every = [key for key in differing_keys(runs) if not key.endswith(CONTENT)]
-    hints = dict.fromkeys(key for run in runs for key in run.keys)
+    hints = dict.fromkeys(key for run in runs for key in run.keys if not is_factor(key))
     varied = [key for key in hints if len({run.texts.get(key, ABSENT) for run in runs}) > 1]
     lasting = [key for key in every if not key.startswith(INCIDENTAL)]
     lasting, every = (list(dict.fromkeys((*varied, *keys))) for keys in (lasting, every))

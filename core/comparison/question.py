@@ -59,7 +59,7 @@ class CompareQuestion:
 
         of_nodes = self.observable in SORTED
         if of_nodes != self.is_by_rank:
-            has = "one value per node" if of_nodes else "one value per frame"
+            has = "one value per neuron" if of_nodes else "one value per frame"
             axes = [one for one in AGAINST if (one == RANK) == of_nodes]
             raise InputError(
                 f"{self.observable} has {has}; compare it against: {', '.join(axes)}.",

@@ -217,7 +217,7 @@ def check_observable(name: str, runs: Sequence[Run] = ()) -> None:
         scalars += dict.fromkeys(one.name for run in runs for one in numbers_of(run))
         raise InputError(
             f"{name!r} has no single value per frame; choose one of {', '.join(scalars)}, or "
-            f"{' or '.join(SORTED)} of the sorted nodes.",
+            f"{' or '.join(SORTED)} of the sorted neurons.",
             option="--observable",
         )
 

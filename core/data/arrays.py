@@ -108,7 +108,9 @@ def find_roles(shapes: Shapes, path: Path, label: str | None) -> Roles:
                 "x and y, as in numpy.savez(path, x=x, y=y)."
             )
     if ("x_test" in names) != ("y_test" in names):
-        raise InputError(f"data.path: {path} needs both x_test and y_test, or neither.")
+        raise InputError(
+            f"data.path: {path} needs both x_test and y_test, or neither; add or remove one."
+        )
     return Roles(names, tuple(name for name in shapes if name not in names.values()))
 
 
@@ -151,12 +153,13 @@ def check_shapes(shapes: Shapes, roles: Roles, path: Path, real: bool) -> None:
         if rows[0] * rows[1] > MAX_ELEMENTS:
             raise InputError(
                 f"data.path: {names[inputs]} in {path} has shape {rows}; at most "
-                f"{MAX_ELEMENTS:.0e} values are read."
+                f"{MAX_ELEMENTS:.0e} values are read; keep fewer rows or columns."
             )
     if "x_test" in names and shapes[names["x_test"]][1] != shapes[names["x"]][1]:
         raise InputError(
             f"data.path: {names['x_test']} in {path} has {shapes[names['x_test']][1]} columns, "
-            f"{names['x']} has {shapes[names['x']][1]}; they must agree."
+            f"{names['x']} has {shapes[names['x']][1]}; they must agree: keep the "
+            "same columns in both."
         )
 
 
@@ -176,7 +179,7 @@ def check_finite(array: Array, name: str, path: Path) -> None:
         place = ", ".join(str(int(index)) for index in bad)
         raise InputError(
             f"data.path: {name} in {path} has the value {array[bad]} at index "
-            f"({place}), counted from 0; every value must be finite."
+            f"({place}), counted from 0; every value must be finite: correct it, or remove its row."
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.dataset import Array
-from core.data.numbers import MINUS, is_missing, number_of, without_groups
+from core.data.numbers import FILL, MINUS, is_missing, number_of, without_groups
 from core.errors import InputError
 
 MAX_CLASSES = 10_000
@@ -69,7 +69,10 @@ class Coding:
         odd = y[known[places] != y]
         if odd.size:
             shown = ", ".join(f"{value:g}" for value in self.values[:MOST_NAMED])
-            raise InputError(f"{where} has the label {odd[0]:g}; the training labels are {shown}.")
+            raise InputError(
+                f"{where} has the label {odd[0]:g}; the training labels are {shown}; use the same "
+                "labels in both."
+            )
         return as_labels(places, self.classes)
 
 
@@ -118,7 +121,7 @@ def coding_of(y: Array, where: Where) -> Coding:
         return Coding(tuple(found), f"the classes 1 to {last} are numbered 0 to {found[-1] - 1:g}")
     if class_count(y, where(found[-1])) == 2:
         odd = next((value for value in found if value not in (-1.0, 0.0, 1.0)), 0.0)
-        raise InputError(f"{where(odd)} has the label {odd:g}; {ALLOWED}.")
+        raise InputError(f"{where(odd)} has the label {odd:g}; {ALLOWED}: use one of these.")
     return Coding(tuple(found))
 
 
@@ -138,7 +141,10 @@ def note_of(names: Sequence[str]) -> str:
 
 
 def _single(where: str, label: str) -> str:
-    return f"{where} has only the label {label}; a study needs both classes."
+    return (
+        f"{where} has only the label {label}; a study needs both classes: add examples of the "
+        "other, or choose another column or array as the label."
+    )
 
 
 def binary_labels(y: Array, where: str, both: bool = True) -> Array:
@@ -172,7 +178,7 @@ def binary_labels(y: Array, where: str, both: bool = True) -> Array:
     if not values <= {-1.0, 1.0} and not values <= {0.0, 1.0}:
         # -1, 0 and 1 together mix two conventions; name the label that is unknown to the other one.
         odd = sorted(values - {-1.0, 0.0, 1.0}) or [0.0]
-        raise InputError(f"{where} has the label {odd[0]:g}; {ALLOWED}.")
+        raise InputError(f"{where} has the label {odd[0]:g}; {ALLOWED}: use one of these.")
     if both and len(values) < 2:
         raise InputError(_single(where, f"{next(iter(values)):g}"))
     return np.where(y > 0, 1.0, -1.0)
@@ -192,13 +198,14 @@ def class_count(y: Array, where: str) -> int:
     # Before the range below, whose length comes from the file.
     if values[-1] >= MAX_CLASSES:
         raise InputError(
-            f"{where} has the class number {values[-1]:g}; at most {MAX_CLASSES} classes are read."
+            f"{where} has the class number {values[-1]:g}; at most {MAX_CLASSES} classes are read; "
+            f"{REAL}."
         )
     missing = sorted(set(range(int(values[-1]))) - set(values.tolist()))
     if missing:
         raise InputError(
             f"{where} has the class number {values[-1]:g} and none of {missing[0]}; class numbers "
-            "must be 0, 1, ..., k - 1 without a gap."
+            "must be 0, 1, ..., k - 1 without a gap; renumber them."
         )
     return values.size
 
@@ -228,7 +235,8 @@ def class_numbers(y: Array, classes: int, where: str) -> Array:
     odd = y[(y < 0) | (y >= classes) | (y != np.round(y))]
     if odd.size:
         raise InputError(
-            f"{where} has the label {odd[0]:g}; the classes of y are numbered 0 to {classes - 1}."
+            f"{where} has the label {odd[0]:g}; the classes of y are numbered 0 to {classes - 1}; "
+            "correct it."
         )
     return y
 
@@ -246,14 +254,15 @@ def label_value(text: str) -> float | None:
 def label_fault(text: str) -> str:
     """Return why a cell is no label, as a clause; empty if it may be one."""
     if not text:
-        return "has no label"
+        return f"has no label; {FILL}"
     if is_missing(text):
-        return f"has the label {text!r}, which marks a missing value"
+        return f"has the label {text!r}, which marks a missing value; {FILL}"
     value = label_value(text)
     if value is None:
-        if without_groups(text) is not None:
-            return f"has the label {text[:SHOWN]!r}, a number with thousands separators"
-        return "" if text.isprintable() else f"has the label {text[:SHOWN]!r}, which is not a word"
+        shown = f"has the label {text[:SHOWN]!r}"
+        if (plain := without_groups(text)) is not None:
+            return f"{shown}, a number with thousands separators; write {plain}"
+        return "" if text.isprintable() else f"{shown}, which is not a word; use letters and digits"
     if value != round(value):
         return (
             f"has the label {text[:SHOWN]!r}; labels are whole numbers or words, and {REAL}; or "

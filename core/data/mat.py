@@ -140,7 +140,8 @@ class MatFile(AbstractContextManager["MatFile"]):
             elif math.prod(shape) > MAX_ELEMENTS:
                 raise InputError(
                     f"{self._what}: the array {name[:40]} in {self._path} has "
-                    f"{math.prod(shape):.3g} values; at most {MAX_ELEMENTS:.0e} are read."
+                    f"{math.prod(shape):.3g} values; at most {MAX_ELEMENTS:.0e} are read; save "
+                    "fewer."
                 )
             else:
                 self._matrices[name] = Matrix(shape, place)

@@ -12,6 +12,7 @@ from core.errors import InputError
 
 SHOWN = 40  # characters of a cell in a message
 NOTHING = "Nothing was pasted."
+FILL = "fill it in, or delete the line"  # what to do about a missing value
 
 
 @final
@@ -65,16 +66,32 @@ class Origin:
         return "set data.header = true or false"
 
     @property
+    def only_numbers(self) -> str:
+        """Rule for the cells of coordinates and targets, as the end of a sentence."""
+        if self.path is None:
+            return "only labels may be words; correct it, or leave it out"
+        return (
+            "only the label column may have words; write a number, code words as 0 and 1, or "
+            "delete the column"
+        )
+
+    @property
     def empty(self) -> str:
         if self.path is None:
-            return "The clipboard contains no points."
-        return f"{self.what}: {self.path} needs one column named y for the labels; it is empty."
+            return "The clipboard contains no points; copy one line for each, such as 0.5,0.25,1."
+        return (
+            f"{self.what}: {self.path} is empty; write a line of names, such as x1,x2,y, and a "
+            "line for each example."
+        )
 
     @property
     def header_only(self) -> str:
         if self.path is None:
-            return "The header has no points below it."
-        return f"{self.what}: {self.path} has no rows below its header."
+            return "The header has no points below it; copy their lines too."
+        return (
+            f"{self.what}: {self.path} has no rows below its header; add a line for each example, "
+            "or set data.header = false."
+        )
 
 
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
@@ -244,21 +261,23 @@ class NumberReader:
             )
         needed = self._origin.number
         raise self._origin.error_at_line(
-            line, f"has {text[:SHOWN]!r} where {needed} is needed{column}."
+            line,
+            f"has {text[:SHOWN]!r} where {needed} is needed{column}; {self._origin.only_numbers}.",
         )
 
     def _refuse_value(self, value: float, text: str, line: int, column: str) -> None:
         if math.isnan(value):
             raise self._missing(text, line, column)
         if math.isfinite(self._largest):
-            words = f"has {value:g}, but coordinates are at most {self._largest:g}."
+            most = f"coordinates are at most {self._largest:g}"
+            words = f"has {value:g}, but {most}; use a larger unit, or leave the point out."
             raise self._origin.error_at_line(line, words)
         raise self._origin.error_at_line(
-            line, f"has {text[:SHOWN]!r}{column}; every value must be finite."
+            line,
+            f"has {text[:SHOWN]!r}{column}; every value must be finite: correct it, or delete "
+            "the line.",
         )
 
     def _missing(self, text: str, line: int, column: str) -> Exception:
         written = f" ({text[:SHOWN]})" if text else ""
-        return self._origin.error_at_line(
-            line, f"has no value{written}{column}; fill it in, or delete the line."
-        )
+        return self._origin.error_at_line(line, f"has no value{written}{column}; {FILL}.")

@@ -149,7 +149,7 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         # Deflate compresses at most RATIO to one; SLACK covers the headers of small files.
         length = header.start + header.size * header.dtype.itemsize
         if info.file_size != length or length > RATIO * info.compress_size + SLACK:
-            raise InputError(f"{where} does not match its shape {header.shape}; it is damaged.")
+            raise InputError(f"{where} does not match its shape {header.shape}: save it again.")
         return header
 
     def _unreadable(self, error: Exception) -> InputError:
@@ -192,7 +192,8 @@ def check_header(header: Header, where: str) -> None:
         raise InputError(f"{where} has type {header.dtype}; save it as numbers.")
     if header.size > MAX_ELEMENTS:
         raise InputError(
-            f"{where} has {header.size:.3g} values; at most {MAX_ELEMENTS:.0e} are read."
+            f"{where} has {header.size:.3g} values; at most {MAX_ELEMENTS:.0e} are read; save "
+            "fewer."
         )
 
 
@@ -289,7 +290,7 @@ class NpyFiles(AbstractContextManager["NpyFiles"]):
         check_header(header, f"{self._what}: the array in {path}")
         if path.stat().st_size != header.start + header.size * header.dtype.itemsize:
             raise InputError(
-                f"{self._what}: {path} does not match its shape {header.shape}; it is damaged."
+                f"{self._what}: {path} does not match its shape {header.shape}: save it again."
             )
         return header
 

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from core.data.dataset import Array
-from core.data.numbers import SHOWN, Origin, number_of
+from core.data.numbers import FILL, SHOWN, Origin, number_of
 from core.data.text_lines import (
     LABEL_NAMES,
     MOST_SHOWN,
@@ -90,8 +90,8 @@ class Layout:
             if row[i]:
                 raise self.origin.error_at_line(
                     first_line,
-                    f"has no value{self.place_of(i)}, and line {line} has {row[i][:SHOWN]!r}; fill "
-                    "it in, or delete the line.",
+                    f"has no value{self.place_of(i)}, and line {line} has {row[i][:SHOWN]!r}; "
+                    f"{FILL}.",
                 )
         for i in self.index:
             value = number_of(row[i])
@@ -134,7 +134,7 @@ class Layout:
         found = [] if real else [i for i in range(end + 1) if has_labels(table[:, i])]
         if last and not found:
             if self.blanks and max(self.blanks) > self.coordinates[end]:
-                raise self.origin.error_at_line(self.line, "has no label.")
+                raise self.origin.error_at_line(self.line, f"has no label; {FILL}.")
             found = [end]
         chosen = found[-1] if found else -1
         clear = (chosen == end and 0 not in found) or found == [0]
@@ -264,6 +264,8 @@ def lay_out(
         columns = [i for i in range(width) if i not in blanks and i not in index]
         label = columns[0 if choices.label == "first" else -1] if columns else None
     words = [i for i in range(width) if is_word(cells[i]) and i not in index]
+    if label is None and len(words) > 1:
+        raise _several_words(names, words, cells, line, origin)
     inferred = label is None and len(words) == 1 and not choices.real
     if inferred:
         label = words[0]
@@ -315,9 +317,27 @@ def _too_narrow(names: list[str] | None, line: int, origin: Origin) -> InputErro
     if names:
         return origin.error_in_text(
             "needs one column named y for the labels, and coordinates; its header has "
-            f"{', '.join(name[:SHOWN] for name in names[:MOST_SHOWN])}."
+            f"{', '.join(name[:SHOWN] for name in names[:MOST_SHOWN])}; add what is missing."
         )
     return origin.error_at_line(line, "has 1 value; give 2 or more: coordinates and a label.")
+
+
+def _several_words(
+    names: list[str] | None,
+    words: Sequence[int],
+    cells: Sequence[str],
+    line: int,
+    origin: Origin,
+) -> InputError:
+    """Return the error of a table with columns of words, any of which may have the labels."""
+    shown = [repr(names[i][:SHOWN]) if names and names[i] else str(i + 1) for i in words]
+    more = " and others" if len(shown) > MOST_SHOWN else ""
+    return origin.error_at_line(
+        line,
+        f"has words in columns {', '.join(shown[:MOST_SHOWN])}{more}, such as "
+        f"{cells[words[0]][:SHOWN]!r}; only the label column may have words: "
+        f"{origin.choose_label}, and code other words as 0 and 1, or delete their columns.",
+    )
 
 
 def _label_by_name(

@@ -47,7 +47,9 @@ def open_text(path: Path, what: str) -> Iterator[tuple[TextIO, str]]:
         with path.open(newline="", encoding=encoding, errors=errors) as file:
             yield file, encoding
     except (OSError, UnicodeError) as error:
-        raise InputError(f"{what}: {path} is not a readable {kind} file ({error}).") from error
+        raise InputError(
+            f"{what}: {path} is not a readable {kind} file ({error}); save it again as UTF-8 text."
+        ) from error
 
 
 def _encoding_of(path: Path) -> str:
@@ -108,7 +110,8 @@ class TextRows:
             self._read += 1
             if len(line) == MOST_LINE:
                 raise self._origin.error_in_text(
-                    f"has a line of {whole_text(MOST_LINE)} characters or more."
+                    f"has a line of {whole_text(MOST_LINE)} characters or more; save it as a "
+                    "table with a line for each example."
                 )
             if not line.isascii() and SURROGATE.search(line):
                 raise self._origin.error_at_line(

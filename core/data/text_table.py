@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from core.data.dataset import Array
 from core.data.labels import (
     MAX_CLASSES,
+    REAL,
     SHOWN,
     Coding,
     as_labels,
@@ -67,11 +68,11 @@ class LabelColumn:
             return self._labels[label]
         if len(self._labels) == self._most:
             seen = " and ".join(repr(one[:SHOWN]) for one in self._texts[:2])
-            many = f"at most {whole_text(self._most)} classes are read"
+            many = f"at most {whole_text(self._most)} classes are read; {REAL}"
+            few = "points have two classes; use two labels, or leave the others out"
             raise self._origin.error_at_line(
                 line,
-                f"has the label {text[:SHOWN]!r} after {seen}; "
-                f"{'points have two classes' if self._most == 2 else many}.",
+                f"has the label {text[:SHOWN]!r} after {seen}; {few if self._most == 2 else many}.",
             )
         self._texts.append(text)
         self._lines.append(line)
@@ -121,7 +122,7 @@ class LabelColumn:
             raise self._origin.error_at_line(
                 odd[2],
                 f"has the label {odd[1][:SHOWN]!r} and line {first[2]} {first[1][:SHOWN]!r}; "
-                "labels are numbers or words, not both.",
+                "labels are numbers or words, not both; write all of them alike.",
             )
         classes = sorted(words, key=lambda word: (word.casefold(), word))
         for one, other in pairwise(classes):
@@ -133,8 +134,10 @@ class LabelColumn:
                     f"{other[:SHOWN]!r}; spell them alike.",
                 )
         if len(classes) == 1:
-            words_ = f"has only the label {classes[0][:SHOWN]!r}; two classes are needed."
-            raise self._origin.error_in_text(words_)
+            raise self._origin.error_in_text(
+                f"has only the label {classes[0][:SHOWN]!r}; two classes are needed: add examples "
+                f"of another, or {self._origin.choose_label}."
+            )
         if 2 < len(classes) == codes.size:
             raise self._origin.error_in_text(
                 "has a different word in every row of its label column, such as "
@@ -338,10 +341,12 @@ class _Reader:
 
     def _too_many(self, line: int, most: int, d: int) -> Exception:
         if self.bounds.rows is not None:
-            return self.origin.error_at_line(line, f"exceeds the limit of {most} points.")
+            return self.origin.error_at_line(
+                line, f"exceeds the limit of {most} points; leave some out."
+            )
         return self.origin.error_in_text(
             f"has more than {most} rows of {d} coordinates; a run holds at most "
-            f"{MAX_ELEMENTS:.0e} values."
+            f"{MAX_ELEMENTS:.0e} values; keep fewer rows or columns."
         )
 
     def _infer(self, table: Array) -> tuple[Array, Array, Coding]:

@@ -31,7 +31,7 @@ def check_balanced(problem: Problem) -> None:
     """Raise InputError unless |a_j| = |b_j| at the start."""
     if not is_balanced(problem.network, problem.start.parameters):
         raise InputError(
-            'dynamics.kind = "mirror" needs a balanced start, |a_j| = |b_j| for every node, '
+            'dynamics.kind = "mirror" needs a balanced start, |a_j| = |b_j| for every neuron, '
             "since only then u = |a b| determines the run; use the paper's init, or "
             'dynamics.kind = "flow" or "gd".'
         )

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from core.figures.camera import sample_frames, signed_root, smooth_reach, unit_power
 from core.figures.numbers import linear_ticks, math_number
-from core.figures.palette import Palette, class_colours, dim_colours, kind_colours, rgba
+from core.figures.palette import (
+    Palette,
+    class_colours,
+    dim_colours,
+    kind_colours,
+    mark_areas,
+    mark_colour,
+    rgba,
+)
 from core.figures.primitives import (
     Array,
     Axis,
@@ -228,9 +236,8 @@ def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Tr
         places, counts = np.unique(points[run.dataset.labels == number], axis=0, return_counts=True)
         if places.size == 0:
             continue
-        crowded = places.shape[0] > 24
-        areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
-        colours = np.tile(rgba(colour, 0.55 if crowded else 0.9), (counts.size, 1))
+        areas = mark_areas(counts)
+        colours = np.tile(mark_colour(colour, palette), (counts.size, 1))
         words = run.dataset.words(number)
         name = f"data {words}" if run.dataset.real else f"data y = {words}"
         x, y = (spread(factor * places[:, axis], nodes) for axis in (0, 1))

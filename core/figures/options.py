@@ -126,7 +126,7 @@ def check_view_options(view: ViewOptions, runs: Sequence[Run] = ()) -> None:
         )
     if view.nodes not in POINTS_SHOWN:
         raise InputError(
-            f"Nodes are drawn as {' or '.join(POINTS_SHOWN)}, not {view.nodes[:40]!r}."
+            f"Neurons are drawn as {' or '.join(POINTS_SHOWN)}, not {view.nodes[:40]!r}."
         )
     for one in view.regions:
         if one.panel not in EVERY_PANEL:

@@ -20,6 +20,9 @@ Floats = NDArray[np.float64]
 VERMILION = "#d55e00"
 BLUE = "#0072b2"
 DIM = 0.82  # blend towards the background while other nodes are selected
+CROWD = 24  # examples of a class beyond which their marks are small
+# Both leave a contrast of 3 : 1, WCAG's for graphics, to the background, and to the map of f.
+MARK_OPACITY, DEEPER = 0.9, 0.4  # the latter: share of the foreground in the colours on a map
 FILM_COLOURS, FILM_SHADES = 255, 14  # of a GIF: colours at most, and shades per class
 # viridis at 0, 1/16, ..., 1; linear interpolation is within 2 of 255 of the full table.
 VIRIDIS = np.frombuffer(
@@ -218,6 +221,34 @@ def kind_colours(
             np.ones(np.count_nonzero(mine)), norms[mine], replace(palette, positive=colour)
         )
     return result
+
+
+def mark_colour(colour: str, palette: Palette, on_map: bool = False) -> Colours:
+    """Return the RGBA row (4,) of the marks of a class, however many they are.
+
+    Parameters
+    ----------
+    colour : str
+        Colour of the class, "#rrggbb".
+    palette : Palette
+        Colours of the figure.
+    on_map : bool
+        True on the map of f, which has the colours of the classes itself: the marks are deeper.
+
+    Returns
+    -------
+    array (4,) of uint8
+        Red, green, blue and opacity.
+    """
+    if not on_map:
+        return rgba(colour, MARK_OPACITY)
+    return _bytes(rgb(colour) + DEEPER * (rgb(palette.foreground) - rgb(colour)))
+
+
+def mark_areas(counts: ArrayLike) -> Floats:
+    """Return the areas (k,) in square points of a class's marks, of `counts` (k,) examples each."""
+    many = np.asarray(counts, dtype=np.float64)
+    return np.clip((6.0 if many.size > CROWD else 14.0) * np.sqrt(many), 6.0, 60.0)
 
 
 def with_opacity(colours: Colours, opacity: float) -> Colours:

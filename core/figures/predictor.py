@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.options import Region
-from core.figures.palette import Palette, class_colours, rgb, rgba
+from core.figures.palette import Palette, class_colours, mark_areas, mark_colour, rgb, rgba
 from core.figures.primitives import (
     Axis,
     Box,
@@ -353,9 +353,9 @@ class PredictorPanel:
             places, counts = np.unique(points[labels == number], axis=0, return_counts=True)
             if not places.size:
                 continue
-            crowded = places.shape[0] > 24
-            areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
-            colours = np.tile(rgba(colour, 0.55 if crowded else 0.9), (counts.size, 1))
+            areas = mark_areas(counts)
+            ink = mark_colour(colour, self.palette, on_map=data.d > 1)
+            colours = np.tile(ink, (counts.size, 1))
             marker = Marker.CROSS if data.classes == 2 and number == 0 else Marker.PLUS
             edge = self.palette.background
             dots = Dots("data", places[:, 0], places[:, 1], colours, areas, marker, edge)

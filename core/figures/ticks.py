@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.figures.numbers import linear_ticks, math_number, named_ticks, nice_step
 from core.figures.primitives import LOG, Axis, Strip
-from core.numbers import number_text, power_text
+from core.numbers import power_text
 from core.problem.schedule import coordinate, inverse_coordinate
 
 Ticks = tuple[tuple[float, str], ...]
@@ -153,8 +153,11 @@ def integer_ticks(low: float, high: float, most: int) -> Ticks:
 
     >>> integer_ticks(-0.5, 2.5, 8)
     ((0.0, '0'), (1.0, '1'), (2.0, '2'))
+    >>> integer_ticks(1503.0, 1505.0, 8)
+    ((1503.0, '1503'), (1504.0, '1504'), (1505.0, '1505'))
     """
-    return tuple((float(k), number_text(float(k))) for k in whole_numbers(low, high, most))
+    numbers = [float(k) for k in whole_numbers(low, high, most)]
+    return named_ticks(numbers, numbers)
 
 
 # By the meaning of an axis (core.figures.primitives.Axis).

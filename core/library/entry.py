@@ -12,6 +12,8 @@ from typing import final
 from core.numbers import time_text
 from core.observables.node_sets import NodeSet
 from core.reference.share import FIRST, largest_margin, margin_share
+from core.study_file.words import setting_words
+from core.terminal.text import shorten
 
 Setting = str | int | float | bool
 # States of a file, which is listed before it is read; a file that is not a run stays listed.
@@ -219,7 +221,7 @@ def headings(some: Iterable[RunSummary]) -> list[str]:
                 if values.setdefault(key, value) != value:
                     varied.add(key)
     names = {
-        title: [(key, short_key(key)) for key in values if key in varied and _is_telling_key(key)]
+        title: [key for key in values if key in varied and _is_telling_key(key)]
         for title, (values, varied) in studies.items()
     }
     return [_heading(facts, names[facts.title]) if facts.readable else "" for facts in some]
@@ -231,29 +233,16 @@ def _is_telling_key(key: str) -> bool:
     return key not in DETAILS and key.partition(".")[0] not in DETAILS
 
 
-def _heading(facts: RunSummary, keys: Iterable[tuple[str, str]]) -> str:
+def _heading(facts: RunSummary, keys: Iterable[str]) -> str:
+    """Return settings in the words of the window, and what the run continues."""
     settings = facts.settings
-    parts = [f"{short} = {setting_text(settings[key])}" for key, short in keys if key in settings]
+    parts = [shorten(setting_words(key, settings[key])) for key in keys if key in settings]
     if len(parts) > LONGEST_HEADING:
         parts = [*parts[: LONGEST_HEADING - 1], "..."]
     if facts.parent:
         known = facts.changes and not math.isnan(facts.left)
         parts.append(f"branched at {time_text(facts.left)}" if known else "continued")
     return ", ".join(parts)
-
-
-def short_key(key: str) -> str:
-    """Return the last part of a key, with its section if many sections have the same.
-
-    >>> short_key("network.m"), short_key("data.seed"), short_key("network.kind")
-    ('m', 'data seed', 'network')
-    """
-    section, _, name = key.partition(".")
-    if name == "kind":
-        return section
-    if name == "seed" and section != "run":
-        return f"{section} seed"
-    return (name or section).replace("_", " ")
 
 
 def setting_text(value: Setting) -> str:

@@ -239,12 +239,12 @@ def _checked_sets(sets: Iterable[NodeSet]) -> tuple[NodeSet, ...]:
         if not name or len(name) > LONGEST_NAME:
             raise InputError(f"The name of a set has at most {LONGEST_NAME} characters.")
         if not one.nodes:
-            raise InputError("A set needs at least one node; select some first.")
+            raise InputError("A set needs at least one neuron; select some first.")
         if len(nodes_text(one.nodes)) > LONGEST_SET:
-            raise InputError("This set has too many single nodes; choose fewer.")
+            raise InputError("This set has too many single neurons; choose fewer.")
         by_name[name] = NodeSet(name, one.nodes)
     if len(by_name) > MOST_SETS:
-        raise InputError(f"A run has at most {MOST_SETS} sets of nodes; remove some first.")
+        raise InputError(f"A run has at most {MOST_SETS} sets of neurons; remove some first.")
     return tuple(by_name[name] for name in sorted(by_name))
 
 
@@ -257,7 +257,7 @@ def _checked_bookmarks(bookmarks: Iterable[Bookmark]) -> tuple[Bookmark, ...]:
             raise InputError(f"The name of a bookmark has at most {LONGEST_NAME} characters.")
         if len(mark.picture) > LONGEST_PICTURE:
             raise InputError(
-                "This picture is too large for a bookmark; unpin some nodes, or save a view."
+                "This picture is too large for a bookmark; unpin some neurons, or save a view."
             )
         by_name[name] = Bookmark(name, mark.log10_time, mark.picture)
     if len(by_name) > MOST_BOOKMARKS:

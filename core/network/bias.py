@@ -117,7 +117,7 @@ class MulticlassNetwork(NetworkSection):
 
     words: ClassVar[str] = "multi-class network"
     kind: Literal["multiclass"] = "multiclass"
-    biases: bool = setting(False, meaning="true if the nodes have biases b, which start at 0")
+    biases: bool = setting(False, meaning="true if the neurons have biases b, which start at 0")
     init: Literal["paper", "normal", "small", "file"] = setting(
         "paper",
         meaning="paper: Glorot uniform, of variance 2/(m + k) for A and w^2 for V; "

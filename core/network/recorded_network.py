@@ -243,7 +243,7 @@ class RecordedNetwork(NetworkSection):
         "relu", meaning="phi by name; unknown: f is not known"
     )
     slope: float = setting(0.01, meaning="slope of a leaky ReLU on the left")
-    biases: bool = setting(False, meaning="true if the nodes have biases b")
+    biases: bool = setting(False, meaning="true if the neurons have biases b")
     offset: bool = setting(False, meaning="true if the network has an outer bias c")
     outer: bool = setting(True, meaning="true if the outer weights are trained")
     init: Literal["file"] = setting("file", meaning="file: as recorded")

@@ -20,7 +20,7 @@ class NetworkSection(Section):
     several: ClassVar[bool] = False  # requires data of three or more classes, as some losses do
     shrinks: ClassVar[str] = "m"  # setting to lower if there are too many parameters
     kind: str
-    m: int | None = setting(None, meaning="width: number of nodes", ge=1, le=1_000_000)
+    m: int | None = setting(None, meaning="width: number of neurons", ge=1, le=1_000_000)
     init: str = setting("paper", meaning="initialisation")
     init_path: str | None = setting(
         None, meaning="NPZ with the parameters by name, relative to the study file"

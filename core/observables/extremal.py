@@ -129,7 +129,7 @@ OBSERVABLES = (
     of_alignment(
         "least_cosine",
         "least cosine to an extremal vector",
-        "min over nodes that are active on an example of max over extremal u of <v_j/|v_j|, u>",
+        "min over neurons that are active on an example of max over extremal u of <v_j/|v_j|, u>",
         SOURCE,
         least_cosine,
         tex=r"\min_{j\ \mathrm{active}}\max_u\frac{\langle v_j,u\rangle}{|v_j|}",
@@ -138,7 +138,7 @@ OBSERVABLES = (
     of_alignment(
         "aligned_share",
         "aligned share of the norm",
-        f"share of sum_j |a_j| |v_j| in nodes whose cosine to an extremal u is above {ALIGNED:g}",
+        f"share of sum_j |a_j| |v_j| in neurons whose cosine to an extremal u is above {ALIGNED:g}",
         SOURCE,
         aligned_share,
         unit=SHARE,
@@ -147,8 +147,8 @@ OBSERVABLES = (
     ),
     Observable(
         "dead_nodes",
-        "dead nodes",
-        "number of nodes with <u_j, x~_i> <= 0 on every training example",
+        "dead neurons",
+        "number of neurons with <u_j, x~_i> <= 0 on every training example",
         SOURCE,
         dead_nodes,
         applies=has_relus,
@@ -160,7 +160,7 @@ OBSERVABLES = (
         "early_time",
         "early time",
         "t |D|/ln(1/lambda), |D| the longest extremal vector, lambda the scale of the start: "
-        "nodes of a small start have grown at about 1",
+        "neurons of a small start have grown at about 1",
         SOURCE,
         early_time,
         applies=has_scale,

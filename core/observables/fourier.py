@@ -175,7 +175,7 @@ OBSERVABLES = (
     Observable(
         "cubed_norm",
         "sum of cubed lengths",
-        "N = sum_j |theta_j|^3, theta_j all weights of node j: what margins are divided by",
+        "N = sum_j |theta_j|^3, theta_j all weights of neuron j: what margins are divided by",
         "morwani24, section 3",
         sum_of_cubes,
         applies=is_quadratic,
@@ -185,7 +185,7 @@ OBSERVABLES = (
     of_waves(
         "frequency_share",
         "single-frequency share",
-        "part of sum_j |theta_j|^3 of nodes with more than .9 of their power at one frequency >= 1",
+        "part of sum_j |theta_j|^3 of neurons with over .9 of their power at one frequency >= 1",
         SOURCE,
         frequency_share,
         unit=SHARE,
@@ -213,7 +213,7 @@ OBSERVABLES = (
     of_waves(
         "phase_gap",
         "phase relation",
-        "mean of |th_u + th_v - th_w| over the nodes, at each node's own frequency",
+        "mean of |th_u + th_v - th_w| over the neurons, at each neuron's own frequency",
         SOURCE,
         phase_gap,
         unit="rad",
@@ -224,7 +224,7 @@ OBSERVABLES = (
     of_waves(
         "phase_gap_largest",
         "largest phase relation",
-        "largest |th_u + th_v - th_w| of nodes with |theta_j|^3 above 1e-3 of the largest",
+        "largest |th_u + th_v - th_w| of neurons with |theta_j|^3 above 1e-3 of the largest",
         SOURCE,
         largest_phase_gap,
         unit="rad",
@@ -232,7 +232,7 @@ OBSERVABLES = (
     ),
     of_waves(
         "frequency",
-        "frequency of a node",
+        "frequency of a neuron",
         "the k >= 1 of the largest |^u(k)|^2 + |^v(k)|^2 + |^w(k)|^2",
         SOURCE,
         frequencies,
@@ -242,8 +242,8 @@ OBSERVABLES = (
     ),
     of_waves(
         "purity",
-        "power at a node's frequency",
-        "share of a node's power at its frequency",
+        "power at a neuron's frequency",
+        "share of a neuron's power at its frequency",
         SOURCE,
         purity,
         shape=Shape.NODE,
@@ -252,8 +252,8 @@ OBSERVABLES = (
     ),
     of_waves(
         "phase_relation",
-        "phase relation of a node",
-        "th_u + th_v - th_w at the node's frequency, in [-pi, pi)",
+        "phase relation of a neuron",
+        "th_u + th_v - th_w at the neuron's frequency, in [-pi, pi)",
         SOURCE,
         phase_relation,
         shape=Shape.NODE,

@@ -234,11 +234,11 @@ OBSERVABLES = (
         "l1_margin",
         "l1 margin",
         "min_i p_i / sum_j |a_j| |v_j| for the effective weights; |a_j b_j| alone for the head, "
-        "|A_j| |v_j|^2 for nodes that square",
+        "|A_j| |v_j|^2 for neurons that square",
         "telgarsky22, Assumption 1.1",
         l1_margin,
         tex=r"\frac{\min_i p_i}{\sum_j|a_j|\,|v_j|}",
-        normalisation="divided by sum_j |a_j| |v_j| (l1), of |v_j|^2 where nodes square; half of "
+        normalisation="divided by sum_j |a_j| |v_j| (l1), of |v_j|^2 where neurons square; half of "
         "it is comparable with margins over |W|^2",
     ),
     Observable(

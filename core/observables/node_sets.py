@@ -48,14 +48,14 @@ def parse_nodes(text: str) -> frozenset[int]:
         first = _parse_index(low)
         last = _parse_index(high) if dash else first
         if not first <= last:
-            raise ValueError("a range of nodes starts with the smaller number, such as 3-5")
+            raise ValueError("a range of neurons starts with the smaller number, such as 3-5")
         if len(nodes) + last - first >= MOST_NODES:
-            raise ValueError(f"choose at most {whole_text(MOST_NODES)} nodes")
+            raise ValueError(f"choose at most {whole_text(MOST_NODES)} neurons")
         nodes.update(range(first, last + 1))
     return frozenset(nodes)
 
 
 def _parse_index(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
-        raise ValueError("give whole node numbers from 0, such as 3-5,9")
+        raise ValueError("give whole neuron numbers from 0, such as 3-5,9")
     return int(text)

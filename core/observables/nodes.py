@@ -274,7 +274,7 @@ OBSERVABLES = (
         unit_rotation,
         shape=Shape.NODE,
         applies=has_biases,
-        where="networks whose nodes have biases",
+        where="networks whose neurons have biases",
         tex=r"\frac{\langle u_j(0),u_j(t)\rangle}{|u_j(0)|\,|u_j(t)|},\ u_j=(v_j,b_j)",
         normalisation="a cosine",
     ),
@@ -286,7 +286,7 @@ OBSERVABLES = (
         relative_norm,
         shape=Shape.NODE,
         tex=r"\frac{|a_jv_j|}{\max_k|a_kv_k|}",
-        normalisation="divided by the largest node",
+        normalisation="divided by the largest neuron",
     ),
     Observable(
         "balance",

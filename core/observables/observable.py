@@ -38,7 +38,7 @@ class Shape(Enum):
     """Index set of an observable's values."""
 
     SCALAR = "one number per frame"
-    NODE = "one number per node, in node order"
+    NODE = "one number per neuron, in neuron order"
     POINT = "one number per example, in data order"
 
 

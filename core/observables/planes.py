@@ -57,7 +57,7 @@ PLANES: Registry[PlaneKind] = Registry(
     PlaneKind("motion", "Principal directions of the motion", f"{HERE}:motion"),
     PlaneKind("means", "Class means", f"{HERE}:class_means"),
     PlaneKind("components", "Principal components of the data", f"{HERE}:components"),
-    PlaneKind("nodes", "Span of two pinned nodes", f"{HERE}:nodes"),
+    PlaneKind("nodes", "Span of two pinned neurons", f"{HERE}:nodes"),
 )
 
 

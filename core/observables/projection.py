@@ -94,7 +94,7 @@ def motion(run: Run, numbers: tuple[int, ...]) -> Axes:
         if np.isfinite(size) and size > 0.0:
             parts.append(change / size)
     if not parts:
-        raise InputError("No node has moved yet, so directions of motion do not exist.")
+        raise InputError("No neuron has moved yet, so directions of motion do not exist.")
     return Axes(_leading(np.concatenate(parts)), ("motion 1", "motion 2"))
 
 
@@ -145,16 +145,16 @@ def nodes(run: Run, numbers: tuple[int, ...]) -> Axes:
     first, second, frame = numbers
     m = run.network.m
     if not (0 <= first < m and 0 <= second < m and first != second):
-        raise InputError(f"Nodes {first} and {second}: choose two of 0 to {m - 1}.")
+        raise InputError(f"Neurons {first} and {second}: choose two of 0 to {m - 1}.")
     if not 0 <= frame < run.frames:
         raise InputError(f"Frame {frame} does not exist; the run has {run.frames} frames.")
     rows = _full(run, run.network.nodes(run.parameters(frame))[1])[[first, second]]
     axes = orthonormal(list(rows))
     if len(axes) < 2:
         raise InputError(
-            f"Nodes {first} and {second} have the same direction, or none; choose two others."
+            f"Neurons {first} and {second} have the same direction, or none; choose two others."
         )
-    return Axes(axes, (f"along v of node {first}", f"across, towards node {second}"))
+    return Axes(axes, (f"along v of neuron {first}", f"across, towards neuron {second}"))
 
 
 @final

@@ -162,7 +162,7 @@ OBSERVABLES = (
         "potential Phi of the cones",
         "(1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|, phi_kj = clip_[0,1](sgn(alpha_k) a_j "
         "relu(<v_j, beta_k>) - (1 - eps) |a_j v_j|), natural log; at most (1/2) ln |W|; NaN while "
-        "some cone has no node (empty_cones)",
+        "some cone has no neuron (empty_cones)",
         "telgarsky22, Theorem 3.2 (appendix)",
         cone_potential,
         applies=has_cone_potential,
@@ -172,7 +172,7 @@ OBSERVABLES = (
     ),
     Observable(
         "empty_cones",
-        "cones without a node",
+        "cones without a neuron",
         "number of k with phi_kj = 0 for all j: until it is 0 the potential Phi is ln 0, and NaN",
         "telgarsky22, Theorem 3.2 (appendix)",
         empty_cones,
@@ -184,7 +184,7 @@ OBSERVABLES = (
     Observable(
         "scalar_potential",
         "potential Phi of the scalar network",
-        "(1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2), node k the nearest of the right sign to beta_k "
+        "(1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2), neuron k the nearest of the right sign to beta_k "
         "at the start, sum |alpha| = 1, natural log",
         "telgarsky22, Theorem 3.3 (appendix)",
         scalar_potential,

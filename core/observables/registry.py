@@ -318,7 +318,7 @@ def explain(name: str, network: Network | None = None) -> Help:
 
 
 def _make_help(item: Observable, network: Network | None) -> Help:
-    usual = "none, at each node" if item.shape is Shape.NODE else PLAIN
+    usual = "none, at each neuron" if item.shape is Shape.NODE else PLAIN
     normalisation, tex, formula = item.normalisation or usual, item.tex, item.formula
     if network is not None and normalisation.startswith(HOMOGENEOUS):
         norm, typeset = network.margin_norm

@@ -79,7 +79,7 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
     wrong = [name for name in names if name not in known]
     if wrong:
         is_inside = wrong[0] in {item.name for item in available_observables(run)}
-        reason = "has one number per node, which only an NPZ can hold" if is_inside else ""
+        reason = "has one number per neuron, which only an NPZ can hold" if is_inside else ""
         refused = [one.refusal(run) for one in PREDICTIONS.values() if wrong[0] in one.names]
         if refused:
             reason = f"is a prediction that does not apply: {refused[0]}"

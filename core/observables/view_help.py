@@ -25,7 +25,7 @@ VIEWS = {
     "positions": Help(
         "neuron positions",
         r"|a_j|\,v_j",
-        "|alpha_j| u_j on a plane; the data are enlarged to the nodes' size",
+        "|alpha_j| u_j on a plane; the data are enlarged to the neurons' size",
         "telgarsky22, Figure 1a and 1b",
         PLAIN,
     ),
@@ -41,7 +41,7 @@ VIEWS = {
         r"\frac{|a_jv_j|}{\max_k|a_kv_k|}",
         "|a_j v_j| / max_k |a_k v_k|, sorted",
         "telgarsky22, Figure 1d",
-        "divided by the largest node",
+        "divided by the largest neuron",
     ),
     "singular_values": Help(
         "singular values",
@@ -60,22 +60,22 @@ VIEWS = {
     "waves": Help(
         "waves of the neurons",
         r"|\hat u_k|^2+|\hat v_k|^2+|\hat w_k|^2",
-        "the power of each node at each frequency k, in the colour of k; nodes by their frequency",
+        "power of each neuron at each frequency k, in the colour of k; neurons by their frequency",
         "morwani24, section 4",
         "amplitudes over the largest |theta_j|",
     ),
     "phases": Help(
         "phases of the neurons",
         r"\vartheta_u+\vartheta_v\ \mathrm{and}\ \vartheta_w",
-        "phases of the waves cos(2 pi k t/p + th) at each node's frequency; equal where the margin "
-        "is largest",
+        "phases of the waves cos(2 pi k t/p + th) at each neuron's frequency; equal where the "
+        "margin is largest",
         "morwani24, section 4",
         "divided by pi",
     ),
     "phase": Help(
         "|a_j| against |v_j|",
         r"|a_j|\ \mathrm{and}\ |v_j|",
-        "the sizes of a node's two layers; equal along balanced gradient flow",
+        "the sizes of a neuron's two layers; equal along balanced gradient flow",
         "telgarsky22, section 3.1",
         PLAIN,
     ),

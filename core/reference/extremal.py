@@ -357,7 +357,9 @@ class GrowthRate(Reference, ABC):
         rates = [self.sign * one.value for one in found]
         if max(rates, default=0.0) <= 0.0:
             way = "above" if self.sign > 0.0 else "below"
-            return absent_bracket(f"No extremal vector has G {way} 0: no node of this sign grows.")
+            return absent_bracket(
+                f"No extremal vector has G {way} 0: no neuron of this sign grows."
+            )
         return exact_bracket(
             max(rates), f"the largest of {len(rates)} extremal vectors, all enumerated"
         )
@@ -373,7 +375,7 @@ class PositiveGrowth(GrowthRate):
     """Largest growth rate of nodes with a_j > 0."""
 
     name = "extremal_plus"
-    title = "largest growth of positive nodes"
+    title = "largest growth of positive neurons"
     formula = "|D_+| = max over |u| = 1 of G(u), G(u) = (1/n) sum_k y_k phi(<u, x_k>)"
     label = "|D_+|"
     sign = 1.0
@@ -384,7 +386,7 @@ class NegativeGrowth(GrowthRate):
     """Largest growth rate of nodes with a_j < 0."""
 
     name = "extremal_minus"
-    title = "largest growth of negative nodes"
+    title = "largest growth of negative neurons"
     formula = "|D_-| = max over |u| = 1 of -G(u), G(u) = (1/n) sum_k y_k phi(<u, x_k>)"
     label = "|D_-|"
     sign = -1.0

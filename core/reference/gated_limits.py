@@ -47,9 +47,9 @@ from core.reference.master import Master, Solution
 class FixedPattern(Enum):
     """Fixed activation pattern besides the signs of the nodes."""
 
-    GATES = "activation patterns of the nodes, with free inner weights"
-    CONES = "activation patterns of the nodes, by their inner weights"
-    OWN_LABEL = "activation patterns on examples of a node's own label, by inner weights"
+    GATES = "activation patterns of the neurons, with free inner weights"
+    CONES = "activation patterns of the neurons, by their inner weights"
+    OWN_LABEL = "activation patterns on examples of a neuron's own label, by inner weights"
 
 
 Array = NDArray[np.float64]

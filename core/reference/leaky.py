@@ -158,7 +158,7 @@ class LeakyOptimum(SampleMargin):
     name = "leaky_optimum"
     title = "optimum of the leaky network"
     formula = (
-        "max of min_i y_i f(x_i)/|W| (1-homogeneous) over networks whose nodes of a kind are "
+        "max of min_i y_i f(x_i)/|W| (1-homogeneous) over networks whose neurons of a kind are "
         "equal, each linear piece as in problem (3): 1/sqrt(sum_i lambda_i), (K o G) lambda = 1, "
         "K_++ = (m_1 + g^2 m_2)/m, K_-- = (m_2 + g^2 m_1)/m, K_+- = -g"
     )

@@ -117,7 +117,7 @@ class KernelMargin(SampleMargin):
     name = "rkhs"
     title = "tangent kernel's margin"
     formula = (
-        "max over |f|_H = 1 of min_i y_i f(x_i), kernel K1 + K2/d per node (arc-cosine, "
+        "max over |f|_H = 1 of min_i y_i f(x_i), kernel K1 + K2/d per neuron (arc-cosine, "
         "a ~ N(0, 1), v ~ N(0, I/d)); theta is bounded in mean square, not pointwise, so it is at "
         "least gamma_ntk. Not comparable with margins divided by |W|^2"
     )
@@ -236,7 +236,7 @@ class FrozenMargin(SampleMargin):
         a, c, A = features(problem)
         if not np.isfinite(A).all():
             return absent_bracket(
-                "A node's N(v) is zero at the start, so its features are not defined."
+                "A neuron's N(v) is zero at the start, so its features are not defined."
             )
         # With frozen V the network is linear in this layer: its margin is a linear one.
         best = separate_from_origin(self.rows(a, c, A) * data.y[:, None])

@@ -98,7 +98,7 @@ class ModularMargin(ModularReference):
     name = "gamma_star"
     title = "largest margin of addition modulo p"
     formula = "max min_i p_i / sum_j |theta_j|^3 = sqrt(2/27)/(sqrt(p) (p - 1)), any width"
-    source = "morwani24, section 4; attained by 3 (p - 1) nodes, docs/theory.md, 5.6"
+    source = "morwani24, section 4; attained by 3 (p - 1) neurons, docs/theory.md, 5.6"
     label = "gamma*"
     factor = 1.0
 

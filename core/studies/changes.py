@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -14,6 +15,7 @@ from core.study_file.words import label_of, setting_words
 
 AFTER = " \u00b7 after "  # separates the changes of a study from its title
 MODIFIED = "Modified from "  # prefix of the title in files of older versions
+OLD_WORD = re.compile(r"\bnode(s?)\b")
 MOST_NAMED = 6  # changes named in a title
 MOST_CELLS = 100
 OF_RECORDING = ("recording.", "run.device")
@@ -178,6 +180,18 @@ def is_derived_title(title: str, origin: str) -> bool:
     >>> titles = ("m = 16 \u00b7 after Figure 1", "Figure 1")
     >>> tuple(is_derived_title(one, "Figure 1") for one in titles)
     (True, True)
+    >>> is_derived_title("when small nodes align", "when small neurons align")
+    True
     """
+    title = present_title(title)
     old = f"{MODIFIED}{origin}: "
     return title == origin or title.endswith(f"{AFTER}{origin}") or title.startswith(old)
+
+
+def present_title(title: str) -> str:
+    """Return a title as this version writes it; files of older versions say node for neuron.
+
+    >>> present_title("how many nodes the maximum margin needs")
+    'how many neurons the maximum margin needs'
+    """
+    return OLD_WORD.sub(r"neuron\1", title)

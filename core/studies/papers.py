@@ -51,7 +51,7 @@ PAPERS: Registry[Paper] = Registry(
         "Feature selection with gradient descent on two-layer networks in low-rotation regimes",
         "Telgarsky",
         "2022",
-        "Gradient descent selects features and reaches good margins although nodes hardly rotate.",
+        "Gradient descent selects features and reaches good margins although neurons barely turn.",
     ),
     Paper(
         "homogeneity",
@@ -93,7 +93,7 @@ PAPERS: Registry[Paper] = Registry(
         "Early alignment in two-layer networks training is a two-edged sword",
         "Boursier, Flammarion",
         "2025",
-        "From a small start, nodes align before the loss falls, and may then be too few to fit.",
+        "From a small start, neurons align before the loss falls, and may then be too few to fit.",
     ),
     Paper(
         "boursier22",

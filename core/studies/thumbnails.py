@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, final
 
-from core.numbers import whole_text
+from core.numbers import number_text, whole_text
 from core.program import RESOURCES
 
 
@@ -48,7 +48,9 @@ class Thumbnail:
         text = _count_text(self.runs[""]) + (f" ({sizes})" if sizes else "")
         if math.isnan(self.seconds):
             return text
-        time = f"{'about' if self.whole else 'more than'} {self.seconds:g} s of CPU time"
+        time = (
+            f"{'about' if self.whole else 'more than'} {number_text(self.seconds, 2)} s of CPU time"
+        )
         return f"{text}, {time}" if self.runs[""] == 1 else f"{text}, {time} each"
 
 

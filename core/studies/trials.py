@@ -205,7 +205,7 @@ def _of_nodes(name: str) -> Observable:
     observable = OBSERVABLES.get(name)
     if observable is None or observable.shape is not Shape.NODE:
         hint = did_you_mean(name, [item.name for item in of_shape(Shape.NODE)])
-        raise InputError(f"{name} is not a value of each node; {hint}")
+        raise InputError(f"{name} is not a value of each neuron; {hint}")
     return observable
 
 

@@ -60,7 +60,7 @@ class PlainFlow(DynamicsSection):
     step: float | None = setting(
         None,
         meaning="step length, shortened where too long; default .01/((1/n) sum_i |l'_i| |x_i|) "
-        "at f = 0, a hundredth of the time in which a small node turns",
+        "at f = 0, a hundredth of the time in which a small neuron turns",
         gt=0,
     )
     until_log10_time: float = setting(2.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)

@@ -45,7 +45,7 @@ class LossSection(Section):
     l23: float = setting(
         0.0,
         meaning="lambda of the penalty lambda sum_j |theta_j|^3, theta_j all trained weights of "
-        "node j (descent only)",
+        "neuron j (descent only)",
         source="morwani24, section 3 (the L_2,3 norm)",
         ge=0,
         added=True,
@@ -288,7 +288,7 @@ class Experiment(Section):
             )
         if not issubclass(NETWORKS[self.network.kind], TwoLayer):
             raise RuleError(
-                f"loss.l23 = {self.loss.l23:g} is a penalty of nodes, and not all weights of "
+                f"loss.l23 = {self.loss.l23:g} is a penalty of neurons, and not all weights of "
                 f'network.kind = "{self.network.kind}" belong to one; use loss.l2, or l23 = 0',
                 keys=("loss.l23", "network.kind"),
             )

@@ -33,6 +33,7 @@ WORDS: Mapping[str, str | Mapping[str, str]] = {
     "run.seed": "seed {}",
     "run.precision": "{}",
     "factor.eta": "\u03b7 = {}",
+    "factor.decades": {"": "scale = 10^-{}"},
     "variant": "{}",
 }
 # The attribute `words` of a kind replaces the text above where that does not fit.
@@ -66,7 +67,8 @@ def setting_words(key: str, value: Any) -> str:
     text = value_words(value)
     if not isinstance(words, str):
         known = words.get(value) if isinstance(value, str) else None
-        words = known or (SEVERAL_ROWS if text.isdigit() else words[""])
+        is_count = key == "data.points" and text.isdigit()
+        words = known or (SEVERAL_ROWS if is_count else words[""])
     return words.replace("{}", text)
 
 

@@ -290,7 +290,7 @@ TWICE = (
 STATEMENTS = (
     of_batchnorm(
         "Assumption 1.1",
-        "No node has a small variance.",
+        "No neuron has a small variance.",
         r"\max_j 1 / N(v_j) \leq \epsilon_N",
         *FROM_START,
         assumption_1_1,

@@ -247,7 +247,7 @@ STATEMENTS = (
     ),
     of_frei23(
         "Theorem 4.2, item 2",
-        "Every node grows without bound.",
+        "Every neuron grows without bound.",
         r"\Vert w_j^{(t)} \Vert \geq \frac{\alpha |a_j| R_{\min}^2}{4 \sqrt{2} R_{\max} \sqrt{n}} "
         r"\sum_{s<t} \hat{G}_s",
         *DESCENT,
@@ -265,14 +265,14 @@ STATEMENTS = (
     ),
     of_frei23(
         "Lemma E.1 (norms)",
-        "All nodes are small at initialisation.",
+        "All neurons are small at initialisation.",
         r"\Vert w_j^{(0)} \Vert^2 \leq 5\, \omega^2 d \log(4 m / \delta)",
         *START,
         start_nodes,
     ),
     of_frei23(
         "Lemma E.1 (mean)",
-        "No node is initially aligned with the mean direction.",
+        "No neuron is initially aligned with the mean direction.",
         r"|\langle w_j^{(0)}, \bar\mu \rangle| \leq 2\, \omega \sqrt{\log(4 m / \delta)}",
         *START,
         start_means,

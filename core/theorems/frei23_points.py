@@ -107,7 +107,7 @@ def both_signs(run: Run) -> Hypothesis:
     assert isinstance(network, FixedOuter)
     a = network.fixed["a"]
     fewer = min(int((a > 0.0).sum()), int((a < 0.0).sum()))
-    return common.at_least("nodes of each sign m_1, m_2", 1.0, float(fewer))
+    return common.at_least("neurons of each sign m_1, m_2", 1.0, float(fewer))
 
 
 def network_hypotheses(run: Run) -> tuple[Hypothesis, Hypothesis]:
@@ -317,7 +317,7 @@ STATEMENTS = (
     ),
     of_frei23(
         "Theorem 3.2, item 2",
-        f"Nodes of one sign are equal, so that W has rank 2{ROOM}.",
+        f"Neurons of one sign are equal, so that W has rank 2{ROOM}.",
         r"v_1 = \ldots = v_{m_1} = v, \quad u_1 = \ldots = u_{m_2} = u",
         *FLOWED,
         item(two_directions),

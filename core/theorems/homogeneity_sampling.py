@@ -150,7 +150,7 @@ def _measures_of(run: Run) -> dict[float, NearestMeasure]:
 STATEMENTS = (
     of_homogeneity(
         "Lemma B.1",
-        "A measure on the initial nodes attains a quarter of the margin.",
+        "A measure on the initial neurons attains a quarter of the margin.",
         r"\exists u \geq 0: \min_i \langle u, z_i \rangle \geq \gamma / 4, \quad D(u, 1 / m) \leq "
         r"(d - 1) \ln(48 / \gamma), \quad |u|_\infty \leq 1 / \sqrt{m}",
         can_sample,

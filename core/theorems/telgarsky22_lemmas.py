@@ -335,7 +335,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Lemma A.3 (1)",
-        "A transport gives the sampled nodes a margin.",
+        "A transport gives the sampled neurons a margin.",
         r"\min_i \langle \bar\theta, \partial p_i(W_0) \rangle \geq \gamma_{\mathrm{ntk}} \sqrt{m} "
         r"- \sqrt{32 \ln(n / \delta)}",
         *WITH_THETA,

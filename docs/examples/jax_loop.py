@@ -10,7 +10,7 @@ n, d, m, eta, steps = 32, 4, 16, 0.5, 300
 x = 2.0 * jax.random.bernoulli(keys[0], 0.5, (n, d)) - 1.0
 y = x[:, 0] * x[:, 1]
 weights = {
-    "V": jax.random.normal(keys[1], (m, d)) / d**0.5,  # a row for each node: of Flax take kernel.T
+    "V": jax.random.normal(keys[1], (m, d)) / d**0.5,  # a row for each neuron: Flax kernel.T
     "a": jax.random.normal(keys[2], (m,)) / m**0.5,
 }
 

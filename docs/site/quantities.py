@@ -19,7 +19,7 @@ of tables, `run["NAME"]` in Python, and a name in formulas of figures and claims
 printed by `python -m core describe observables`, and by the ? of a view.
 
 `p_i` is the margin of example i before any normalisation, `alpha_j` and `u_j` are the effective
-weights of node j, `W` the parameters in which the network is homogeneous and `L` its degree;
+weights of neuron j, `W` the parameters in which the network is homogeneous and `L` its degree;
 [the glossary](../glossary.md) has every symbol. At a run that a quantity does not apply to it is
 left out of tables. No value is infinite: what is beyond float64 is NaN."""
 PROMISED = """\

@@ -84,7 +84,7 @@ class State:
 class Run(RunFile):
     """Run file that is open for reading; made by `open`, `train` and `load`.
 
-    `run["hard_margin"]` is an observable at every frame: (T,), or (T, m) for one of the nodes and
+    `run["hard_margin"]` is an observable at every frame: (T,), or (T, m) for one of the neurons and
     (T, n) for one of the examples. `run.V` (T, m, d) and `run.a` (T, m) are the weights of all
     frames at the physical scale, those of a run in row-space form back in R^d. `len(run)` is T;
     iteration gives a State for each frame. `refresh` reads the frames that a growing recording has

@@ -68,7 +68,7 @@ def frame_of(run: Run, names: Iterable[str] | None) -> Any:
 
 
 def dataset_of(run: Run, names: Iterable[str] | None) -> Any:
-    """Return an xarray.Dataset over frames, nodes, coordinates and examples."""
+    """Return an xarray.Dataset over frames, neurons, coordinates and examples."""
     xarray = import_optional("xarray", "to_xarray")
     chosen = _select_observables(run, names, tuple(AXES))
     if not run.frames:

@@ -191,7 +191,7 @@ def inner_weights(value: Any, d: int) -> Floats:
     V = as_numpy(value, "V")
     if V.ndim != 2 or V.shape[1] != d or 0 in V.shape:
         is_transposed = V.ndim == 2 and V.shape[0] == d
-        hint = "; its rows must be the nodes, so give V.T" if is_transposed else ""
+        hint = "; its rows must be the neurons, so give V.T" if is_transposed else ""
         raise InputError(f"V has shape {V.shape}; it must be (m, {d}){hint}.")
     return V
 
@@ -204,7 +204,7 @@ def outer(value: Any, m: int, k: int) -> Floats:
     value : array (m,), (1, m) or (m, 1); (k, m) for k >= 3
         Weights in the shape of PyTorch's layers.
     m, k : int
-        Numbers of nodes and of outputs, 1 output for two classes.
+        Numbers of neurons and of outputs, 1 output for two classes.
 
     Returns
     -------

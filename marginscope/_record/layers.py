@@ -24,7 +24,7 @@ class Layer:
     """Weights (outputs, inputs) and biases (outputs,) of one layer, read on each access.
 
     `source` is a module with `weight` and `bias` (PyTorch, Equinox), a mapping with `kernel` and
-    `bias` (Flax), an array of weights, or a pair of arrays. `columns` says that a node is a column.
+    `bias` (Flax), an array of weights, or a pair of arrays. `columns`: neurons are columns.
     """
 
     source: Any
@@ -212,7 +212,7 @@ def _as_layer(layer: Any, which: str) -> Layer:
 @final
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Names of V, a, b and c among a module's own arrays, and which of V and a has node columns."""
+    """Names of V, a, b, c among a module's own arrays, and which of V and a has neuron columns."""
 
     V: str
     a: str
@@ -223,7 +223,7 @@ class _Names:
 
 
 def _names_by_shape(shapes: Mapping[str, tuple[int, ...]], d: int) -> list[_Names]:
-    """Yield every assignment of arrays by their shapes, nodes in rows first."""
+    """Yield every assignment of arrays by their shapes, neurons in rows first."""
     return [
         names
         for columns in (False, True)

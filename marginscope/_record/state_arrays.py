@@ -35,7 +35,7 @@ class Sizes:
     k: int
 
     def outer(self, m: int) -> tuple[Shape, ...]:
-        """Return the shapes that outer weights of m nodes can have."""
+        """Return the shapes that outer weights of m neurons can have."""
         return ((1, m), (m,), (m, 1)) if self.k == 1 else ((self.k, m),)
 
 
@@ -250,7 +250,7 @@ def unnamed_arrays(
     paths : mapping
         Where V, a, b and c are, as far as they were named.
     m : int
-        Number of nodes.
+        Number of neurons.
     sizes : Sizes
         Of the data.
     known : two sequences of str

@@ -89,6 +89,38 @@ def test_the_window_uses_the_words_of_the_glossary() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+# What is read outside the window: help, errors and captions, studies, and the pages for users.
+NODE = re.compile(r"\b[Nn]odes?\b")
+OTHER_NODES = (
+    "proved over the subsets of",  # those of a search tree
+    "a node, or the end",  # kinds of markers, by which the code knows them
+    "a pinned node,",
+)
+MACHINES = ("clusters.md", "sweeps.md")  # nodes there are computers
+KEYS = re.compile(r"^(measure|options) = .*$|^#.*$", flags=re.MULTILINE)
+CODE = re.compile(r"^```.*?^```|`[^`]+`|node, hidden unit|node set", flags=re.DOTALL | re.MULTILINE)
+
+
+def test_other_texts_say_neuron_too() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {text[:80]!r}"
+        for package in ("core", "marginscope")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for line, text in texts_of(path.read_text("utf-8"))
+        if NODE.search(text.replace("{nodes}", "")) and not text.strip().startswith(OTHER_NODES)
+    ]
+    for folder, suffix, hidden in (
+        (ROOT / "resources" / "studies", ".toml", KEYS),
+        (ROOT / "resources" / "results", ".json", re.compile("^$")),
+        (ROOT / "docs", ".md", CODE),
+    ):
+        for path in sorted(folder.glob(f"*{suffix}")):
+            text = hidden.sub("", path.read_text("utf-8"))
+            if path.name not in MACHINES and (found := NODE.search(text)):
+                wrong.append(f"{path.relative_to(ROOT)}: {text[: found.end()][-60:]!r}")
+    assert not wrong, "\n".join(wrong)
+
+
 @pytest.mark.parametrize(
     ("source", "wrong"),
     [

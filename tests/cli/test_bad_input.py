@@ -190,7 +190,7 @@ def test_numbers_are_read_as_before(tmp_path: Path) -> None:
 def test_tables_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.csv"
     for text, words in (
-        ("", "needs one column named y"),
+        ("", "is empty; write a line of names"),
         ("a,b\n1,2\n", "needs one column named y"),
         ("y\n1\n", "no column except y"),
         ("a,y\n", "no rows below"),

@@ -56,7 +56,7 @@ def test_text(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     assert out.startswith("final margin in [")
     assert "gamma_gl / 2" in out
     assert "a condition met since" in out
-    assert "dual weight on examples" in out and "and on nodes" in out
+    assert "dual weight on examples" in out and "and on neurons" in out
 
 
 def test_another_moment(capsys: pytest.CaptureFixture[str], small: Path) -> None:

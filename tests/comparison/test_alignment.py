@@ -184,7 +184,7 @@ def test_nodes_stand_at_their_ranks() -> None:
     question = CompareQuestion("rotation", RANK)
     answer = compared_nodes(question, (narrow, wide), 2.0)
     assert [line.places.tolist() for line in answer.lines] == [[0.5, 1.0], [0.25, 0.5, 0.75]]
-    assert answer.notes == ("B has 1 nodes without a rotation.",)
+    assert answer.notes == ("B has 1 neuron without a rotation.",)
     assert answer.moment == "t = 100"
     assert compared_nodes(question, (narrow, wide)).moment == "the end"
     # Where both have ranks, the wide one less the narrow one: .3 - .2 and .5 - .4.

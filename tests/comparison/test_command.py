@@ -180,7 +180,7 @@ def test_what_cannot_be_compared_is_one_sentence(
         ((runs[0],), "at least two runs"),
         ((runs[0],) * 11, "at most 10"),
         ((*runs, "--observable", "activation"), "no single value per frame"),
-        ((*runs, "--observable", "rotation", "--against", "step"), "has one value per node"),
+        ((*runs, "--observable", "rotation", "--against", "step"), "has one value per neuron"),
         ((*runs, "--against", "rank"), "has one value per frame"),
         ((*runs, "--observable", "rotation", "--at", "soon"), "is not a time"),
         ((*runs, "--observable", "mirror_gap"), "no mirror_gap"),

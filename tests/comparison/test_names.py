@@ -62,6 +62,43 @@ def test_what_follows_from_what_is_varied_is_left_out() -> None:
     assert run_names(cadence) == ["m = 4", "m = 8"]
 
 
+def scaled(scale: str, k: int = 0) -> RunDescription:
+    step = 0.5 / (1.0 + float(scale) ** 2)
+    stem = f"lazy__factor.scale={scale}__run.seed={k}"
+    return described(stem, network_scale=float(scale), dynamics_step=step, run_seed=k)
+
+
+def test_a_run_alone_is_named_by_its_cell_also_where_that_is_a_factor() -> None:
+    assert run_names([scaled("10")]) == ["scale = 10, seed 0"]
+    # Together the step follows from the scale.
+    assert run_names([scaled("10"), scaled("0.1")]) == ["scale = 10", "scale = .1"]
+    assert find_differences([scaled("10"), scaled("0.1")]).shades == (1.0, 0.0)
+    assert run_names([scaled("10", 1), scaled("10", 2)]) == ["seed 1", "seed 2"]
+    assert run_names([scaled("10")] * 2) == ["scale = 10, seed 0", "scale = 10, seed 0 (2)"]
+
+
+def test_a_factor_that_is_no_setting_names_a_run_alone() -> None:
+    few, many = (
+        described(f"a__factor.c={c}__network.m=16", data_n=n, network_m=16)
+        for c, n in ((0.5, 8), (2, 32))
+    )
+    assert run_names([few]) == ["c = .5, m = 16"]
+    assert run_names([few, many]) == ["n = 8", "n = 32"]
+    decades = described("a__factor.decades=6__run.seed=0", network_scale=1e-6)
+    assert run_names([decades]) == ["scale = 10^-6, seed 0"]
+    # A setting of this name with another value is another quantity.
+    other = described("a__factor.scale=3", network_scale=0.5)
+    assert run_names([other]) == ["scale = 3"]
+    assert other.keys == ("factor.scale",) and scaled("10").keys[0] == "network.scale"
+
+
+def test_an_original_beside_its_branch_may_have_a_factor() -> None:
+    stem = "a__factor.c=2__network.m=16"
+    parent = described(stem, network_m=16)
+    branch = RunDescription(parent.settings, "", "b", "step = .5 from t = 1")
+    assert run_names([parent, branch]) == ["original", "step = .5 from t = 1"]
+
+
 def test_runs_of_two_studies_keep_all_of_their_settings() -> None:
     runs = [seed(0), seed(1, study="b")]
     assert run_names(runs) == ["m = 16, seed 0", "m = 16, seed 1"]

@@ -55,6 +55,7 @@ def test_costs_are_sentences() -> None:
     assert Thumbnail(runs={"": 12_000}).cost == "12\u202f000 runs"
     alone = Thumbnail(b"", 12.0, False, {"": 1}).cost
     assert alone == "1 run, more than 12 s of CPU time"
+    assert Thumbnail(seconds=0.0661, runs={"": 2}).cost == "2 runs, about .066 s of CPU time each"
 
 
 def test_every_study_has_a_sentence_and_a_paper() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
 import tracemalloc
 import zipfile
@@ -186,9 +187,9 @@ SETTINGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
 )
 
 REFUSED: dict[str, tuple[str | bytes, str]] = {
-    "empty": ("", "needs one column named y for the labels; it is empty."),
-    "comments only": ("# nothing\n", "it is empty"),
-    "header only": ("x1,x2,y\n", "has no rows below its header"),
+    "empty": ("", "is empty; write a line of names, such as x1,x2,y, and"),
+    "comments only": ("# nothing\n", "is empty; write"),
+    "header only": ("x1,x2,y\n", "has no rows below its header; add a line"),
     "no coordinates": ("y\n1\n-1\n", "has no column except y; add the coordinates."),
     "missing": (
         text().replace("0.75", ""),
@@ -203,7 +204,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     ),
     "infinite": (text().replace("0.75", "inf"), "line 3 of {path} has 'inf' in column 'x2';"),
     "too large": (text().replace("0.75", "1e999"), "line 3 of {path} has '1e999' in column 'x2'"),
-    "missing label": (text(labels=[1, "", -1, 1]), "line 3 of {path} has no label."),
+    "missing label": (text(labels=[1, "", -1, 1]), "line 3 of {path} has no label; fill it in,"),
     "label NA": (text(labels=[1, "NA", -1, 1]), "line 3 of {path} has the label 'NA', which"),
     "thousands": (
         text().replace("0.75", '"1,257.30"'),
@@ -266,7 +267,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
         text(labels=[1, 1, 1, 1]),
         "line 2 of {path} has only the label 1; a study needs both classes",
     ),
-    "one word": (text(labels=["a"] * 4), "has only the label 'a'; two classes are needed."),
+    "one word": (text(labels=["a"] * 4), "has only the label 'a'; two classes are needed: add"),
     "words and numbers": (
         text(labels=["cat", "cat", 1, "cat"]),
         "line 4 of {path} has the label '1' and line 2 'cat'; labels are numbers or",
@@ -332,9 +333,21 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     ),
     "column numbers": (text(header="0,1,2"), "line 1 of {path} may be column numbers or a row of"),
     "header with a number": (text(header="x1,2.5,kind"), "line 1 of {path} has numbers and 'x1'"),
-    "two columns of words": (
+    "a column of words beside labels": (
         columns("a", "colour", "y", colour=["red", "blue", "red", "red"]),
-        "line 2 of {path} has 'red' where a number is needed in column 'colour'.",
+        "line 2 of {path} has 'red' where a number is needed in column 'colour'; only the label "
+        "column may have words; write a number, code words as 0 and 1, or delete the column.",
+    ),
+    "two columns of words": (
+        columns("a", "colour", "shape", colour=[*"rgrg"], shape=[*"osso"]),
+        "line 2 of {path} has words in columns 'colour', 'shape', such as 'r'; only the label "
+        'column may have words: name the column with data.label = "NAME", "first", "last" or its '
+        "number from 1, or call it y in the header, and code other words as 0 and 1, or delete "
+        "their columns.",
+    ),
+    "columns of words alone": (
+        "colour,shape\nred,round\nblue,square\n",
+        "line 2 of {path} has words in columns 'colour', 'shape', such as 'red'; only",
     ),
     "units below the names": (
         text().replace("y\n", "y\ncm,kg,\n"),
@@ -350,6 +363,24 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "UTF-16 in pieces": (b"\xff\xfe\x00", "is not a readable text file"),
     "zip": (b"PK\3\4\x14\0\6\0\x08\0\0\0!\0b\xee\x9dh^\1", "{path} has"),
 }
+
+
+REMEDY = re.compile(
+    r"[;:] (?:\w+ ){0,4}?(add|allowed are|call|"
+    r"check|code|correct|delete|fill|give|keep|name|remove|rename|"
+    r"renumber|save|separate|set|spell|use|write)\b[^;]*\.$"
+)
+
+
+def has_remedy(sentence: str) -> bool:
+    """Return True if the last clause of a sentence says what to do."""
+    return REMEDY.search(sentence) is not None
+
+
+def test_a_sentence_without_a_remedy_is_seen() -> None:
+    assert not has_remedy("line 2 of a has 'red' where a number is needed.")
+    assert not has_remedy("data.path: a is empty; write something; or not.")
+    assert has_remedy("line 2 of a has no label; fill it in, or delete the line.")
 
 
 def test_columns_are_named_by_settings(tmp_path: Path, subtests: pytest.Subtests) -> None:
@@ -369,6 +400,7 @@ def test_what_is_wrong_or_ambiguous_is_refused(tmp_path: Path, subtests: pytest.
                 read(path, content, label=label)
             assert words.format(path=path) in caught.value.sentence
             assert caught.value.sentence.startswith("data.path: ")
+            assert has_remedy(caught.value.sentence), caught.value.sentence
 
 
 # -------------------------------------------------------------------------------------- arrays
@@ -403,7 +435,7 @@ WRONG_ARRAYS: dict[str, tuple[dict[str, Any], str]] = {
     "test alone": ({"x": A, "y": B, "X_test": A}, "needs both x_test and y_test, or neither"),
     "foreign test label": (
         {"x": A, "y": (B + 3) // 2, "x_test": A, "y_test": [1, 2, 3, 1]},
-        "y_test in {path} has the label 3; the training labels are 1, 2.",
+        "y_test in {path} has the label 3; the training labels are 1, 2; use the",
     ),
 }
 
@@ -437,6 +469,7 @@ def test_arrays_are_read_exactly(tmp_path: Path, subtests: pytest.Subtests) -> N
                 with pytest.raises(InputError) as caught:
                     sample(path)
                 assert words.format(path=path) in caught.value.sentence
+                assert has_remedy(caught.value.sentence), caught.value.sentence
 
 
 def test_npy_files_are_read_in_pairs(tmp_path: Path, subtests: pytest.Subtests) -> None:

@@ -19,7 +19,7 @@ def verdicts(name: str, settings: list[str], folder: Path, starts: list[str]) ->
 def test_alignment_takes_a_time_without_lambda(tmp_path: Path) -> None:
     settings = ["factor.decades=[6, 12]", 'data.points="paper"', "run.seed=[50, 51]"]
     risk = "On the paper's points with lambda = 10^-{} the risk"
-    starts = ["On the paper's points all active nodes", risk.format(12), risk.format(6)]
+    starts = ["On the paper's points all active neurons", risk.format(12), risk.format(6)]
     found = verdicts("boursier25-alignment-times", settings, tmp_path, starts)
     assert found == ["confirmed"] * 3
 

@@ -6,18 +6,29 @@ import matplotlib
 import numpy as np
 import pytest
 
+from core.figures.options import FigureOptions
 from core.figures.palette import (
+    CROWD,
     DARK,
     LIGHT,
     PALETTES,
+    Palette,
+    class_colours,
+    css,
     film_colours,
+    mark_areas,
+    mark_colour,
     node_colours,
     rgb,
     rgba,
     time_colours,
 )
+from core.figures.predictor import sign_colours
+from core.figures.scene import build_scene
 from core.figures.writers import nearest_colour
 from tests.contrast import contrast, luminance
+from tests.support.made_up_figures import problem_of, written
+from tests.support.pages import page_of
 
 BOTH = pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
 
@@ -92,3 +103,52 @@ def test_film_colours_hold_every_pure_colour(palette) -> None:
         wanted = rgb(getattr(palette, name)).astype(np.int64)
         place = (wanted[0] >> 2 << 12) | (wanted[1] >> 2 << 6) | wanted[2] >> 2
         assert colours[nearest[place]].tolist() == wanted.tolist()
+
+
+MANY = ("data.kind=gaussian_mixture", "data.n=400", "data.d=2")
+GRAPHICS = 3.0  # : 1, WCAG's for graphics
+SHARES = np.array([-1.0, -0.5, -1e-3, 0.0, 1e-3, 0.5, 1.0])
+
+
+def mixed(colours, opacity: float, palette: Palette) -> np.ndarray:
+    """Return the colours that are seen on the background."""
+    ground = rgb(palette.background)
+    return ground + opacity * (np.asarray(colours, dtype=np.float64) - ground)
+
+
+def test_marks_of_many_examples_are_seen_in_figures_and_on_pages() -> None:
+    run = written(problem_of(*MANY))
+    for palette in (LIGHT, DARK):
+        panels = build_scene([run], ["neurons", "predictor"], options=FigureOptions(palette)).panels
+        neurons, predictor = (
+            [one for one in panel.ink.dots if one.name.startswith("data")] for panel in panels
+        )
+        grounds = css(np.rint(sign_colours(SHARES, palette)).astype(np.uint8))
+        assert len(neurons) == len(predictor) == 2
+        for one in (*neurons, *predictor):
+            assert one.x.size > CROWD
+        for one in neurons:
+            ink = mixed(one.colours[:, :3], float(one.colours[0, 3]) / 255.0, palette)
+            assert contrast(ink, palette.background).min() >= GRAPHICS
+        for one in predictor:
+            assert (one.colours[:, 3] == 255).all()
+            assert min(contrast(one.colours, ground).min() for ground in grounds) >= GRAPHICS
+    (row,) = page_of([run], ["neurons"])["rows"]
+    for entry in row["panels"]["neurons"]["data"]:
+        for colour, palette in zip(entry["colours"], (LIGHT, DARK), strict=True):
+            ink = mixed(rgb(colour), entry["alpha"], palette)
+            assert contrast(ink, palette.background).item() >= GRAPHICS
+
+
+@BOTH
+def test_marks_of_every_class_are_seen(palette) -> None:
+    for colour in class_colours(6, palette):
+        row = mark_colour(colour, palette)
+        ink = mixed(row[:3], float(row[3]) / 255.0, palette)
+        assert contrast(ink, palette.background).item() >= GRAPHICS
+
+
+def test_marks_of_a_crowd_are_small_and_those_of_many_examples_large() -> None:
+    assert mark_areas(np.ones(CROWD))[0] > mark_areas(np.ones(CROWD + 1))[0]
+    assert mark_areas([1, 4]).tolist() == [14.0, 28.0]
+    assert mark_areas([1000]).tolist() == [60.0]

@@ -99,7 +99,7 @@ def test_the_command_takes_a_name_or_nodes(
     for text, words in (
         ("late", "the saved sets of these runs are early"),
         ("7-3", "starts with the smaller number"),
-        ("10-12", "nodes 0 to 9"),
+        ("10-12", "neurons 0 to 9"),
         ("0-9999999", "at most 100\u202f000"),
     ):
         assert main(["figure", str(run.path), "--out", str(out), "--select", text]) == 2
@@ -113,5 +113,5 @@ def test_nodes_are_written_and_read() -> None:
         nodes = frozenset(generator.choice(60, generator.integers(1, 60), replace=False).tolist())
         assert parse_nodes(nodes_text(nodes)) == nodes
     for text in ("", "a", "-1", "1-", "1.5", "3-1", "1,,2", "9" * 12):
-        with pytest.raises(ValueError, match="node"):
+        with pytest.raises(ValueError, match="neuron"):
             parse_nodes(text)

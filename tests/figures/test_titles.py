@@ -20,7 +20,7 @@ from core.figures.primitives import MM_PER_INCH, Text, plain
 from core.figures.scene import build_scene
 from core.figures.study_figure import WIDTHS as STUDY_WIDTHS
 from core.observables.registry import OBSERVABLES, title_with_unit
-from core.studies.study import shipped_summaries
+from core.studies.study import load_study, shipped_ids, shipped_summaries
 from core.terminal.text import shorten
 from tests.support.made_up_figures import problem_of, write_run
 
@@ -113,3 +113,13 @@ def test_views_of_two_runs_fit_a_page(runs: int, views: int) -> None:
     for box in (box for row in figure.boxes for box in row):
         assert box.left + box.width < figure.width
         assert box.height >= 0.5 * box.width
+
+
+def test_titles_of_studies_panels_end_before_the_next_panel() -> None:
+    """One of 59 letters was written over the title beside it."""
+    longest = 42  # letters, of a panel in two columns and the space beside it
+    for name in shipped_ids():
+        layout = load_study(name).layout()
+        for panel in layout.panels if layout is not None and layout.columns > 1 else ():
+            shown = re.sub(r"\$[^$]*\$", "formula", panel.title)
+            assert len(shown) <= longest, f"{name}: {panel.title}"

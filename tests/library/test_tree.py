@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.library.columns import lineage_text, name_of
 from core.library.entry import (
     Bookmark,
     Entry,
@@ -63,7 +64,7 @@ def test_what_files_say(tmp_path: Path) -> None:
     listing = library.refresh()
     by_name = {one.path.name: one for one in listing.entries}
     assert f"branched at t = {moment:.3g}" in by_name["b.msrun"].heading
-    assert "step = 0.125" in by_name["b.msrun"].heading
+    assert "step .125" in by_name["b.msrun"].heading
     assert by_name["c.msrun"].heading.endswith("continued")
     rows = [(one.path.stem, depth) for one, depth in arrange_by_parent(listing.entries)]
     assert rows == [("a", 0), ("b", 1), ("c", 2)]
@@ -233,3 +234,22 @@ def test_what_somebody_has_kept_is_missed(tmp_path: Path) -> None:
     every = [plain, *kept, parent, child]
     assert missed_by_none(every, {one.path for one in every} - {child.path}) == (plain,)
     assert missed_by_none(every, ()) == ()
+
+
+def test_settings_in_names_and_origins_are_in_words() -> None:
+    """The library listed "until log10 time = 4.5", where chips say "to t = ..."."""
+    until = "dynamics.until_log10_time"
+    one = named(1)
+    one = replace(one, facts=replace(one.facts, settings={**one.facts.settings, until: 4.0}))
+    two = child_of(one, 2, changes=f"{until} = 4.5, loss.l2 = 0.001")
+    two = replace(two, facts=replace(two.facts, settings={**one.facts.settings, until: 4.5}))
+    first, second = headings([one.facts, two.facts])
+    assert first == "to t = 10^4"
+    assert second == "to t = 3.16 10^4, branched at t = 316"
+    assert name_of(replace(two, heading=second)) == (
+        "to t = 3.16 \u00d7 10\u2074, branched at t = 316"
+    )
+    assert lineage_text(two) == (
+        f"branched from {one.path.name} at t = 316: to t = 3.16 \u00d7 10\u2074, \u03bb = .001"
+    )
+    assert lineage_text(one) == ""

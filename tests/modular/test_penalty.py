@@ -160,7 +160,7 @@ def test_a_schedule_of_constant_steps_is_plain_descent() -> None:
 
 @pytest.mark.parametrize("case", [*HEADS[:1]], ids=str)
 def test_networks_without_nodes_refuse_the_penalty(case: Case) -> None:
-    with pytest.raises(InputError, match="penalty of nodes"):
+    with pytest.raises(InputError, match="penalty of neurons"):
         small_problem(case, GD, loss={"l23": 0.1})
 
 

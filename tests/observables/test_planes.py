@@ -147,7 +147,7 @@ def test_nodes_that_have_not_moved_and_means_that_are_equal(
     with recorded(tmp_path / "a.msrun", Case("standard"), d=9, n=20, m=7) as run:
         still = vectors(run, 0)
         monkeypatch.setattr(module, "_vectors", lambda run, index: still)
-        with pytest.raises(InputError, match="No node has moved yet"):
+        with pytest.raises(InputError, match="No neuron has moved yet"):
             Projection(run, NodePlane("motion", ()))
     equal = Dataset(np.full((4, 3), 0.5), np.array([1.0, -1.0, 1.0, -1.0]))
     with pytest.raises(InputError, match="means of the classes are equal"):

@@ -179,5 +179,5 @@ def test_values_of_nodes(tmp_path: Path) -> None:
         'measure = "nodes"\noptions = { of = "rotation", below = 2.0 }\ncompare = "~"\nvalue = 1'
     )
     assert measure(trials, claim(below).claims[0]).value == 1.0
-    with pytest.raises(InputError, match="is not a value of each node"):
+    with pytest.raises(InputError, match="is not a value of each neuron"):
         trials[0].nodes("risk", None)

@@ -211,7 +211,7 @@ RECORDED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]
     ),
     "the items of a limit, too early": (
         "frei23-theorem-3-2",
-        ("Item 2: all nodes of the same sign", "Theorem 3.1: gradient flow"),
+        ("Item 2: all neurons of the same sign", "Theorem 3.1: gradient flow"),
         LEAKY,
         (*LEAKY, "dynamics.until_log10_time=100"),
     ),

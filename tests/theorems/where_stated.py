@@ -218,7 +218,7 @@ HOMOGENEITY: dict[str, Places] = {
 OUTER = "outer weights a_j = +-1/sqrt(m): max_j | |a_j| sqrt(m) - 1 |"
 NET: Places = {
     OUTER: "section 2, Neural networks",
-    "nodes of each sign m_1, m_2": "section 3, equation (2)",
+    "neurons of each sign m_1, m_2": "section 3, equation (2)",
 }
 NEAR = "near-orthogonal data: Rmin^2 >= 3 gamma^-3 R^2 n P"
 POINT: Places = {

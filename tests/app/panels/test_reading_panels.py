@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.playback.inspector import NODE_HINT, Inspector
+from app.playback.inspector import NODE_HINT, Fact, Inspector
 from app.playback.status import StatusLine
 from app.shell.welcome_page import WelcomePage
 from app.state.node_values import NodeFacts
@@ -23,6 +23,7 @@ from app.theory.panel import FinalLine
 from app.widgets.inputs import text_width
 from app.widgets.labels import ElidedLabel
 from app.widgets.layouts import fill_scrolled
+from app.widgets.levels import label_width
 from app.widgets.screen_text import greek, rich
 from core.figures.palette import LIGHT, PALETTES
 from core.observables.registry import OBSERVABLES
@@ -88,6 +89,22 @@ def test_rows_that_come_are_never_painted_squeezed(qtbot: QtBot) -> None:
     # Content is laid out, and the events that Qt posts by that have not come yet.
     QCoreApplication.sendPostedEvents(content, QEvent.Type.LayoutRequest.value)
     assert content.height() >= 20 * label.sizeHint().height()
+
+
+def test_names_of_numbers_have_subscripts(inspector: Inspector) -> None:
+    """The name was "90 % of \u03b3_gl / 2", with the underscore."""
+    name = "90 % of \u03b3_gl / 2"
+    inspector.run.show_facts([Fact(name, "not reached", "")])
+    label = next(one for one in inspector.run.findChildren(ElidedLabel) if one.text() == name)
+    plain = ElidedLabel(inspector)
+    plain.set_text(name)
+    assert label.sizeHint().width() < plain.sizeHint().width()
+    plain.resize(label.size())
+    plain.set_text(name.replace("_", ""))
+    assert label.grab().toImage() != plain.grab().toImage()  # the index is lowered
+    label.resize(60, label.height())
+    shown = label.shown_text()
+    assert shown.endswith("\u2026") and label_width(shown, label.font()) <= 60
 
 
 def test_a_nodes_numbers_have_the_digits_they_deserve(inspector: Inspector) -> None:

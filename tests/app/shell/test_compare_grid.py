@@ -19,8 +19,10 @@ from app.scenes.scene_texts import link_of, parse_link
 from app.shell.application import Marginscope
 from app.state.comparison import MOST_OBSERVABLES, ComparedRuns
 from app.style import LEAST_PLOT
+from app.widgets.screen_text import shown_number
 from core.cli.main import main
 from core.comparison.question import CompareQuestion
+from core.observables.registry import OBSERVABLES
 from core.problem.schedule import coordinate
 from tests.app.mouse import LEFT, choose, view_menu
 from tests.app.shell.comparing import choose_observables, page, settled
@@ -60,6 +62,25 @@ def test_each_observable_has_a_plot_a_column_and_the_same_cursor(
     one, other = grid.plots.values()
     assert one.colours() == other.colours()
     assert one.plot.home.left == other.plot.home.left and one._common == other._common
+
+
+def test_values_at_t_0_are_those_of_the_first_frames(comparing: Marginscope, qtbot: QtBot) -> None:
+    """A logarithmic axis has no t = 0: values there were missing, and t was not 0."""
+    choose_observables(comparing, qtbot, "hard_margin", "rotation")
+    settled(comparing, qtbot)
+    comparing.playback.seek(comparing.display.view.span.low)
+    rotations = page(comparing).grid.plots["rotation"]
+    qtbot.waitUntil(lambda: rotations.header.title.endswith("t = 0"))
+    first = [float(OBSERVABLES["hard_margin"].value_at(x.data.run, 0)) for x in comparing.session]
+    known = comparing.compare.model.answers["hard_margin"]
+    cursor = comparing.display.view.cursor
+    np.testing.assert_allclose(known.values_at(cursor, 2), first)
+    assert np.isnan(known.places_at(cursor)).all()  # nothing of the lines is strong
+    texts = [page(comparing).table.item(row, VALUE).text() for row in (0, 1)]
+    assert texts == [shown_number(value, 4) for value in first]
+    # All rotations are 1 at t = 0, which must not widen the range of later moments.
+    assert rotations.plot.home.top == pytest.approx(1.06)
+    assert rotations.plot.home.bottom == pytest.approx(0.94)
 
 
 def test_axes_are_named_once_in_each_column(comparing: Marginscope, qtbot: QtBot) -> None:

@@ -348,7 +348,8 @@ def test_points_of_files_are_opened(
     (tmp_path / "e.csv").write_text("")
     program.drawing.open(tmp_path / "e.csv")
     assert window.bar.text == (
-        f"{tmp_path / 'e.csv'} needs one column named y for the labels; it is empty."
+        f"{tmp_path / 'e.csv'} is empty; write a line of names, such as x1,x2,y, and a "
+        "line for each example."
     )
     np.savez_compressed(tmp_path / "d.npz", x=np.zeros((10_000, 2)), y=np.zeros(10_000))
     with pytest.raises(InputError, match="too large to edit"):

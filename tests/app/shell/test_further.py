@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.shell.application import Marginscope
 from app.training.branching import EARLIER
 from app.training.studies import study_of
+from core.library.run_notes import read_about
 from core.observables.registry import OBSERVABLES
 from core.problem.schedule import coordinate
 from core.runs import Recorder, open_run
@@ -101,6 +102,28 @@ def test_branches_of_a_continued_run_begin_at_its_own_frames(
     qtbot.waitUntil(lambda: bool(started))
     with open_run(path) as part:
         assert started == [part.frames - 1]
+
+
+def test_bookmarks_of_a_continued_run_keep_their_moments_on_either_side_of_its_start(
+    open_program: Opener, run_path: Path, qtbot: QtBot
+) -> None:
+    """A bookmark is a moment, not a frame of the file, which has only those since its start."""
+    program = open_program(run_path)
+    path = go_further(program, qtbot)
+    (one,) = program.session
+    data = one.data
+    assert data is not None
+    qtbot.waitUntil(lambda: not one.has_unread_frames)
+    before, since = 1, data.run.frames_before + 1
+    for frame in (before, since):
+        program.display.update_intent(cursor=float(data.coordinate[frame]), playing=False)
+        program.bookmarks.add(f"frame {frame}")
+    marks = read_about(path).bookmarks
+    assert [mark.log10_time for mark in marks] == data.log10_time[[before, since]].tolist()
+    for frame in (since, before):
+        program.playback.seek_end()
+        program.bookmarks.show(f"frame {frame}")
+        assert one.data.frame_at(program.display.view.cursor) == frame
 
 
 def test_a_file_of_before_says_what_begins_anew(

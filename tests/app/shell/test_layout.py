@@ -15,10 +15,14 @@ from app.settings import load_settings
 from app.shell.application import Marginscope
 from app.shell.drawers import DRAWERS
 from app.shell.main_window import MainWindow
+from app.shell.run_chips import NARROWEST
+from app.shell.top_bar import TopBar
+from app.study.chooser import LEAST_WIDTH
 from app.study.window import StudyWindow
 from app.style import line_scale
 from app.widgets import screen_room
 from app.widgets.drawers import LEAST_PAGE
+from app.widgets.inputs import text_width
 from app.widgets.screen_room import TITLE_BAR, room_of
 from core.figures.palette import LIGHT
 from tests.app.shell.conftest import Opener, trained
@@ -142,6 +146,30 @@ def test_every_button_is_seen(program: Marginscope, qtbot: QtBot, width: int) ->
         box = place_of(button, window)
         assert button.isVisible() and window.rect().contains(box), button.accessibleName()
         assert button.width() >= button.minimumSizeHint().width(), button.accessibleName()
+
+
+@pytest.mark.parametrize(("width", "whole"), [(800, False), (1200, True)])
+def test_the_title_of_the_study_is_shortened_before_names_of_runs(
+    qtbot: QtBot, width: int, whole: bool
+) -> None:
+    """Four chips read "1 ...on" to "4...n" beside the whole title."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    bar = TopBar(window)
+    window.resize(width, 80)
+    bar.resize(width, 48)
+    box, chips = bar.chooser.box, bar.chips
+    box.addItem("Somebody et al. 2026: " + "a long title of a study, " * 6)
+    box.setCurrentIndex(box.count() - 1)
+    chips.show_runs(list(enumerate(("Muon", "Signum", "normalised", "sign"))), 0)
+    with qtbot.waitExposed(window):
+        window.show()
+    QApplication.processEvents()
+    hints = [chips.tabSizeHint(k).width() for k in range(chips.count())]
+    least = hints if whole else [min(hint, NARROWEST) for hint in hints]
+    assert all(chips.tabRect(k).width() >= one for k, one in enumerate(least))
+    assert LEAST_WIDTH <= bar.chooser.width() < min(text_width(box), width // 2)
+    assert text_width(box) > width // 2
 
 
 def test_nothing_moves_while_a_run_is_trained_and_judged(

@@ -8,8 +8,10 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
+from app.study import browser
 from app.study.browser import StudyBrowser
 from app.study.chooser import BROWSE_TEXT
+from app.widgets.levels import label_width
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_ids, shipped_summaries
 from core.studies.thumbnails import thumbnails
@@ -116,3 +118,18 @@ def test_pictures_are_drawn(page: StudyBrowser) -> None:
         if any(image.pixelColor(x, y) != back for y in range(image.height()))
     ]
     assert len(ink) > 60
+
+
+def test_sentences_have_symbols(page: StudyBrowser, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They read "gamma_ntk sqrt(m)/32" and "t = 10^4"."""
+    written: list[str] = []
+    monkeypatch.setattr(browser, "paint_label", lambda *words: written.append(words[-1]))
+    row = next(k for k, line in enumerate(page.lines) if "gamma_ntk sqrt" in line.about)
+    page.list.scrollToItem(page.list.item(row))
+    page.list.viewport().grab()
+    sentence = page.lines[row].about
+    assert all(part in " ".join(written) for part in sentence.split()[:6])
+    font = page.list.font()
+    lines = browser._two_lines(font, sentence, 300)
+    assert len(lines) == 2 and all(label_width(line, font) <= 300 for line in lines)
+    assert lines[0].split() == sentence.split()[: len(lines[0].split())]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -10,6 +12,9 @@ from pytestqt.qtbot import QtBot
 from app.shell.application import Marginscope
 from app.state.session import MOST_RUNS
 from app.study.result import NONE_SHIPPED
+from app.training.studies import shipped_study_of
+from core.studies.changes import is_derived_title
+from core.studies.study import load_study
 from tests.app.shell.conftest import Opener, trained
 
 STUDY = "batchnorm-dyadic"
@@ -101,3 +106,14 @@ def test_a_study_without_a_figure_shows_its_verdicts(open_program: Opener, qtbot
     drawer = program.window.result
     qtbot.waitUntil(lambda: "confirmed" in drawer.claims.words)
     assert "not checked yet" not in drawer.claims.words and not drawer.picture.isVisible()
+
+
+def test_runs_with_a_title_of_an_older_version_belong_to_their_study() -> None:
+    """Titles said node where they say neuron now."""
+    for name in ("morwani24-width", "boursier25-alignment-times"):
+        study = load_study(name)
+        old = replace(study, id="recorded", title=study.title.replace("neurons", "nodes"))
+        assert old.title != study.title
+        assert shipped_study_of(old).id == name
+        assert is_derived_title(f"m = 8 \u00b7 after {old.title}", study.title)
+    assert shipped_study_of(replace(old, title="nodes of somebody")).id == "recorded"

@@ -203,7 +203,7 @@ def test_the_plane_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) 
     display.update_intent(pinned=frozenset({(key, 4), (key, 1)}))
     pick(qtbot, window, "View", "Neurons", PLANES["nodes"].title)
     assert display.view.wishes.plane == NodePlane("nodes", (1, 4, display.view.runs[0].frame))
-    assert view.plot.bottom.labelText == "along v of node 1"
+    assert view.plot.bottom.labelText == "along v of neuron 1"
     assert entry(window.neuron_choice, PLANES["nodes"].title).isChecked()
 
 

@@ -9,10 +9,10 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
-from app.views.layers import CROWD, show_examples
+from app.views.layers import show_examples
 from app.views.predictor import PredictorView
 from app.widgets.items import Markers, colour_of
-from core.figures.palette import DARK, LIGHT, Palette, css, rgb
+from core.figures.palette import CROWD, DARK, LIGHT, Palette, css, rgb
 from core.figures.predictor import sign_colours
 from tests.app.views.test_every_network import shown
 from tests.contrast import contrast
