@@ -61,7 +61,7 @@ class RunDescription:
         parts = [part.partition("=") for part in MOMENT.sub("", self.stem).split("__")[1:]]
         shared = {key: text for key, equals, text in parts if equals}
         variant = {VARIANT: variant_words(shared[VARIANT])} if VARIANT in shared else {}
-        factors = {key: text for key, text in named.items() if is_factor(key)}
+        factors = {key: text for key, text in shared.items() if is_factor(key)}
         same = {key: setting_of(key, text, self.settings) for key, text in factors.items()}
         values = {**self.settings, **variant, **factors}
         keys = [same.get(key) or key for key in shared if key in values]

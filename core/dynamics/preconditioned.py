@@ -35,7 +35,7 @@ def preconditioner(dynamics: Adam, state: State) -> Array:
     array (size,)
         P >= 0; 0 for weights that have never had a slope, with epsilon = 0.
     """
-    from core.compiled.scaled import holds_roots  # loads numba
+    from core.compiled.scaled_gradients import holds_roots  # loads numba
 
     k, powers = int(state["scale"][0]), state["powers"]
     second = np.asarray(state["second"], dtype=np.float64)

@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dynamics import saved
+from core.dynamics import solver_state
 from core.dynamics.plain_flow import plain_flow_step
 from core.dynamics.step_size import growth_rate, objective_gradient
 from core.dynamics.stepper import Stepper
@@ -39,13 +39,13 @@ class RungeKutta(Stepper):
     def _slope(self, flat: Array) -> Array:
         """Return the gradient at flat parameters, (size,)."""
 
-    def _parts(self) -> saved.Parts:
+    def _parts(self) -> solver_state.Parts:
         return {**super()._parts(), "part": self._part}
 
     def _resume(self) -> None:
         super()._resume()
         if int(self._part[0]) not in [2**k for k in range(FINEST.bit_length())]:
-            raise saved.invalid_state("the length of its step is none")
+            raise solver_state.invalid_state("the length of its step is none")
 
     def _advance(self, count: int) -> int:
         for done in range(count):

@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from core.data.dataset import Array
-from core.dynamics.saved import STATE_VERSION
+from core.dynamics.solver_state import STATE_VERSION
 from core.errors import InputError, RunFileError
 from core.numbers import natural_key
 from core.plugins import load_trusted

@@ -22,7 +22,7 @@ from core.observables.solver_state import state_at
 from core.problem.problem import Problem
 from core.runs import Recorder, Run, open_run
 from core.training.trajectory import run as train
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 from tests.networks import Case, small_problem
 from tests.support.continued_runs import continued_at, recorded_at
 
@@ -132,7 +132,7 @@ def test_a_quadratic_diverges_above_the_edge_alone(make: Any, beta: float, decay
         engine.parts()["second"][:] = v
         engine.current[:] = 1e-6 * np.arange(1.0, P.size + 1.0)
         before = float(np.abs(problem.outputs(engine.flat())).max())
-        assert engine.steps(np.zeros((0, 1)), np.zeros(0), 100) == 100
+        assert engine.take_steps(np.zeros((0, 1)), np.zeros(0), 100) == 100
         away = float(np.abs(problem.outputs(engine.flat())).max()) / before
         assert (away < 0.5) if factor < 1.0 else (away > 20.0)
 

@@ -20,7 +20,7 @@ from core.problem.problem import Problem, Start, resolve_problem
 from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
-from tests.chunked import trajectory
+from tests.frames_in_chunks import trajectory
 from tests.networks import HEADS, TWO_LAYER, Case, at_a_random_point, small_problem
 
 Array = np.ndarray
@@ -77,7 +77,7 @@ def test_the_noise_is_fair_and_that_of_the_seed() -> None:
         run = at.experiment.run.model_copy(update={"seed": seed})
         other = replace(at, experiment=at.experiment.model_copy(update={"run": run}))
         stream = ReshuffledStream(other, 1, np.float64, sigma=0.7)
-        ys = np.concatenate([stream.take(4096)[1] for _ in range(5)])
+        ys = np.concatenate([stream.next_batches(4096)[1] for _ in range(5)])
         xs = ReshuffledStream(other, 1, np.float64, sigma=0.7).take(64)[0]
         rows = [int(np.flatnonzero((at.inputs == x).all(axis=1))[0]) for x in xs]
         assert np.abs(np.abs(ys[:64] - at.dataset.y[rows]) - 0.7).max() < 1e-12

@@ -21,7 +21,7 @@ from core.problem.problem import Problem, Start, resolve_problem
 from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
-from tests.chunked import check_small_chunks, frames_of, trajectory
+from tests.frames_in_chunks import check_small_chunks, frames_of, trajectory
 from tests.networks import TWO_LAYER, Case, small_problem
 
 Array = np.ndarray
@@ -71,7 +71,7 @@ def test_engines_agree(case: Case, dtype: Any) -> None:
     rule, found = Rule(0.05, rho=0.2, total=60), list[Any]()
     for make in (CompiledEngine, ArrayEngine):
         engine = make(at, rule, dtype, 1e6, at.dataset.n, full=True)
-        assert engine.steps(*nothing, 50) == 50
+        assert engine.take_steps(*nothing, 50) == 50
         assert engine.parts() == {}
         found.append(engine.flat())
     size = np.abs(found[1]).max()
