@@ -82,8 +82,15 @@ def alignment_of(K: Array, y: Array) -> float:
     >>> alignment_of(np.outer([1.0, -1.0], [1.0, -1.0]), np.array([1.0, -1.0]))
     1.0
     """
+    K = _to_unit_entries(K)
     size = float(np.linalg.norm(K)) * float(y @ y)
     return float(y @ K @ y) / size if size > 0.0 else float("nan")
+
+
+def _to_unit_entries(K: Array) -> Array:
+    """Return K over its largest entry: squares of a kernel above 1e154 would overflow."""
+    largest = float(np.max(np.abs(K)))
+    return K / largest if largest > 0.0 else K
 
 
 def centre(K: Array) -> Array:
@@ -94,6 +101,7 @@ def centre(K: Array) -> Array:
 
 def effective_rank_of(K: Array) -> float:
     """Return (tr K)^2 / |K|_F^2: 1 for one direction, n for a multiple of the identity."""
+    K = _to_unit_entries(K)
     squared = float(np.sum(K * K))
     return float(np.trace(K)) ** 2 / squared if squared > 0.0 else float("nan")
 
@@ -103,6 +111,7 @@ def distance_of(K: Array, other: Array) -> float:
 
     1 - cosine would lose all digits of a small distance to rounding.
     """
+    K, other = _to_unit_entries(K), _to_unit_entries(other)
     sizes = float(np.linalg.norm(K)), float(np.linalg.norm(other))
     if min(sizes) == 0.0:
         return float("nan")

@@ -132,6 +132,10 @@ def test_a_factor_changes_none_of_them() -> None:
     K = root @ root.T
     assert distance_of(K, 7.0 * K) < 1e-30
     assert alignment_of(7.0 * K, y) == pytest.approx(alignment_of(K, y), rel=1e-12)
+    for scale in (1e200, 1e-200):  # whose squares are beyond float64
+        assert alignment_of(scale * K, y) == pytest.approx(alignment_of(K, y), rel=1e-12)
+        assert effective_rank_of(scale * K) == pytest.approx(effective_rank_of(K), rel=1e-12)
+        assert distance_of(scale * K, K) < 1e-30
     assert effective_rank_of(np.eye(5)) == pytest.approx(5.0)
     assert effective_rank_of(np.outer(y, y)) == pytest.approx(1.0)
     assert np.abs(centre(K).sum(axis=0)).max() < 1e-12
