@@ -19,8 +19,8 @@ from marginscope._record.losses import ANY, LOGARITHMS, LOGITS, PROBABILITIES, S
 
 Floats = NDArray[np.float64]
 MOST_ROWS = 256  # rows of x in a forward pass
-# Relative to |z|: rounding in tails of GELU and similar is not relative to phi(z). PyTorch's GELU in
-# float32 is off by 5e-7 at z = -3, where phi is -.004 (2.13.0 on AMD EPYC with AVX-512).
+# Relative to |z|: rounding in tails of GELU and similar is not relative to phi(z). Float32 GELU is
+# off by 5e-7 at z = -3, where phi is -.004 (PyTorch 2.13.0, AMD EPYC with AVX-512).
 TAILS = 1e-2
 # Relative to the allowed error: a network that programs commonly use replaces the fitted one if its
 # error is at most 1.5 times as large, or below 5 %.

@@ -84,8 +84,8 @@ def test_a_second_call_uses_the_window_of_the_first(tmp_path: Path) -> None:
         assert not list(Path(sockets).glob("marginscope-*/window-*"))
     said = json.loads(done.stdout)
     assert said["running"] and said["ended"] == 128 + 15 and said["loaded"] == []
-    assert "t = 'soon' is not understood" in said["refused"][0]
-    assert "views = 'no such' is not understood" in said["refused"][1]
+    assert "t = 'soon' is not valid" in said["refused"][0]
+    assert "views = 'no such' is not valid" in said["refused"][1]
 
 
 @unix
