@@ -65,7 +65,7 @@ def small_problem(
     network = {"kind": case.kind, "m": m, **case.settings}
     experiment = build_experiment(
         {
-            "data": {"d": d, "n": n},
+            "data": {"d": d, "n": n, **tables.get("data", {})},
             "network": network,
             "loss": {"kind": case.loss, **tables.get("loss", {})},
             "dynamics": dynamics or {"kind": "gd", "step": 0.1, "until_log10_time": 1.0},

@@ -122,9 +122,9 @@ class TopBar(QWidget):
 
     def _share_room(self) -> None:
         """Shorten the study's title rather than the names of the runs."""
-        beside = [one for one in (self.chips, *self.buttons) if not one.isHidden()]
+        neighbours = [one for one in (self.chips, *self.buttons) if not one.isHidden()]
         between = self._row.spacing()
-        taken = sum(one.sizeHint().width() + between for one in beside)
+        taken = sum(one.sizeHint().width() + between for one in neighbours)
         margins = self._row.contentsMargins()
         # One more space: the stretch is an item, too.
         taken += between + margins.left() + margins.right()

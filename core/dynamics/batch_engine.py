@@ -188,9 +188,9 @@ class ArrayEngine(BatchEngine):
             length = float(np.linalg.norm(gradient.astype(np.float64)))
             if self._rule.rho > 0.0 and length > 0.0:
                 rise = np.asarray(self._rule.rho / length, dtype=self._dtype)
-                there = self.current + rise * gradient
-                f = np.asarray(self._problem.network.outputs(there, inputs))
-                gradient = self._gradient_at(there, inputs, f, y)
+                ascended = self.current + rise * gradient
+                f = np.asarray(self._problem.network.outputs(ascended, inputs))
+                gradient = self._gradient_at(ascended, inputs, f, y)
             eta = factor * self._rule.step_size
             step = self._step_along(gradient, eta)
             shrunk = np.asarray(1.0 - eta * self._rule.decay, dtype=self._dtype) * self.current

@@ -89,8 +89,8 @@ class DiagonalLinear(LinearPredictor):
         """Draw the layers in their order, or set all entries to the scale."""
         arrays = {}
         for block in DiagonalLinear(section, shape, {}).layout:
-            drawn = section.init == "random"
-            entries = generator.standard_normal(block.shape) if drawn else np.ones(block.shape)
+            is_random = section.init == "random"
+            entries = generator.standard_normal(block.shape) if is_random else np.ones(block.shape)
             arrays[block.name] = section.scale * entries
         return arrays
 

@@ -56,9 +56,9 @@ def angles_of_rows(U: Array) -> Array:
     """
     lengths = np.linalg.norm(U, axis=1)
     unit = U / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-    apart = np.linalg.norm(unit[:, None] - unit, axis=2)
-    together = np.linalg.norm(unit[:, None] + unit, axis=2)
-    return np.asarray(2.0 * np.arctan2(apart, together))
+    differences = np.linalg.norm(unit[:, None] - unit, axis=2)
+    sums = np.linalg.norm(unit[:, None] + unit, axis=2)
+    return np.asarray(2.0 * np.arctan2(differences, sums))
 
 
 def angles_of_products(C: Array) -> Array:
@@ -200,6 +200,6 @@ class OrderParameters:
         K, C = self.a.size, self.products()
         b = np.concatenate([self.a, -self.c])
         d_a, D = velocities(self.a, b, C, angles_of_products(C))
-        moved = D @ C  # dR/dW times all rows
-        dQ = moved[:, :K] + moved[:, :K].T
-        return -np.concatenate([d_a, dQ.ravel(), moved[:, K:].ravel()])
+        products = D @ C  # dR/dW times all rows
+        dQ = products[:, :K] + products[:, :K].T
+        return -np.concatenate([d_a, dQ.ravel(), products[:, K:].ravel()])

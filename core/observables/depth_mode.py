@@ -203,7 +203,7 @@ def diagonal_condition(run: Run) -> str:
     if network.squares:
         return 'the exact solution is that of network.form = "product"'
     if network.m > 1:
-        return f"the exact solution is that of one node, network.m = 1, and not of {network.m}"
+        return f"the exact solution is that of one neuron, network.m = 1, and not of {network.m}"
     sentence = flow_condition(run)
     if sentence:
         return sentence
@@ -235,8 +235,8 @@ def diagonal_values(run: Run, t: Array) -> Array:
 
 
 def diagonal_risk(run: Run, t: Array) -> Array:
-    apart = predict_coefficients(run, t) - target(run)
-    return log10_risk_at(run, (apart**2).sum(axis=1))
+    error = predict_coefficients(run, t) - target(run)
+    return log10_risk_at(run, (error**2).sum(axis=1))
 
 
 SOURCE = "saxe14; docs/theory.md, 4.17"

@@ -2,7 +2,7 @@
 
 2/eta of descent, more or less with momentum (core.study_file.momentum), and for sharpness-aware
 descent an edge that depends on the gradient. Adam has one for its preconditioned sharpness
-(core.dynamics.preconditioned), which needs its moments at the frame.
+(core.dynamics.preconditioning), which needs its moments at the frame.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.dynamics.curvature import TOLERANCE
-from core.dynamics.preconditioned import preconditioned_sharpness, preconditioner
+from core.dynamics.preconditioning import preconditioned_sharpness, preconditioner
 from core.dynamics.step_size import objective_gradient
 from core.network.quadratic import cubed_norm_gradient
 from core.observables.observable import Landmark, cached_per_frame

@@ -83,7 +83,7 @@ def _repeat_steps(run: Run, index: int, state: State) -> State | None:
         outcome, frame = chunk.outcome, chunk.frames[-1] if chunk.frames else frame
     if outcome is not Outcome.COMPLETED or frame is None:
         return None
-    wanted = run.parameters(index + 1)
-    apart = np.abs(frame.parameters - wanted).max()
-    same = frame.step == run.steps[index + 1] and apart <= AGREEMENT * np.abs(wanted).max()
+    recorded = run.parameters(index + 1)
+    error = np.abs(frame.parameters - recorded).max()
+    same = frame.step == run.steps[index + 1] and error <= AGREEMENT * np.abs(recorded).max()
     return integrator.state() if same else None

@@ -27,7 +27,7 @@ class PopulationFlow(DynamicsSection):
     until_log10_time: float = setting(2.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
 
     def check(self, experiment: Any) -> None:
-        self._needs_standard(experiment, "has closed formulas for plain ReLU nodes")
+        self._needs_standard(experiment, "has closed formulas for plain ReLU neurons")
         self._needs_relu(experiment)
         self._needs_float64(experiment)
         data, loss = experiment.data, experiment.loss

@@ -90,7 +90,7 @@ def frame_states(sense: str, bound: Array, measured: Array, mask: NDArray[np.boo
     Examples
     --------
     >>> mask = np.array([False, True, True, True])
-    >>> frame_states(">=", np.ones(4), np.array([0.0, 0.0, 1.0, np.nan]), asked).tolist()
+    >>> frame_states(">=", np.ones(4), np.array([0.0, 0.0, 1.0, np.nan]), mask).tolist()
     [3, 0, 1, 2]
     """
     share = relative_room(sense, bound, measured)

@@ -77,6 +77,7 @@ OF_RUNS = {
     "branch": ("--set", "dynamics.step=0.1"),
     "compare": ("b.msrun", "--out", "a.csv"),
     "continue": (),
+    "crate": ("--out", "crate"),
     "figure": ("--out", "a.svg"),
     "info": (),
     "limit": (),

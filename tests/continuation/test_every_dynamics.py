@@ -133,6 +133,12 @@ KINDS = (
     Kind("mirror, late", SCALAR, {"kind": "mirror", "until_log10_time": 5.0}),
     Kind("mirror, steps", NORMALISED, {"kind": "mirror", "step": 0.0625}, exact=False),
     Kind("plain flow", STANDARD, {"kind": "plain_flow", "step": 0.03125}),
+    Kind(
+        "population",
+        FITTED,
+        {"kind": "population", "step": 0.05},
+        {"data": {"kind": "regression", "units": 1}},
+    ),
     Kind("perturbed", STANDARD, {"kind": "perturbed", "step": 0.03125, "sigma": 0.3}),
     Kind("two phases", STANDARD, {"kind": "two_phase", "step": 0.03125}),
     Kind("two phases, fresh", STANDARD, {"kind": "two_phase", "step": 0.0625, "first_batch": 50}),

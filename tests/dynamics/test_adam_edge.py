@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 
 from core.dynamics.batch_engine import ArrayEngine, CompiledEngine
 from core.dynamics.curvature import Curvature
-from core.dynamics.preconditioned import preconditioned_sharpness, preconditioner
+from core.dynamics.preconditioning import preconditioned_sharpness, preconditioner
 from core.dynamics.update_rule import Rule
 from core.observables.edges import find_preconditioned, has_moments
 from core.observables.registry import OBSERVABLES

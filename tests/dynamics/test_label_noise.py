@@ -78,7 +78,7 @@ def test_the_noise_is_fair_and_that_of_the_seed() -> None:
         other = replace(at, experiment=at.experiment.model_copy(update={"run": run}))
         stream = ReshuffledStream(other, 1, np.float64, sigma=0.7)
         ys = np.concatenate([stream.next_batches(4096)[1] for _ in range(5)])
-        xs = ReshuffledStream(other, 1, np.float64, sigma=0.7).take(64)[0]
+        xs = ReshuffledStream(other, 1, np.float64, sigma=0.7).next_batches(64)[0]
         rows = [int(np.flatnonzero((at.inputs == x).all(axis=1))[0]) for x in xs]
         assert np.abs(np.abs(ys[:64] - at.dataset.y[rows]) - 0.7).max() < 1e-12
         taken.append(ys)
@@ -143,7 +143,7 @@ def test_the_trace_is_that_of_the_dense_matrix(tmp_path: Path, case: Case) -> No
     with closing(open_run(tmp_path / "a.msrun")) as run:
         for index in (0, run.frames - 1):
             curvature = Curvature(run.problem, run.physical_parameters(index))
-            wanted = np.trace(curvature.dense(whole=False))
+            wanted = np.trace(curvature.dense(full=False))
             found = OBSERVABLES["gauss_newton_trace"].value_at(run, index)
             assert found == pytest.approx(wanted, rel=1e-9)
             if case.kind == "linear":

@@ -167,7 +167,7 @@ def test_networks_without_nodes_refuse_the_penalty(case: Case) -> None:
 @pytest.mark.parametrize("kind", ["flow", "mirror", "perturbed", "two_phase", "kernel"])
 def test_dynamics_that_know_no_penalty_of_nodes_refuse_it(kind: str) -> None:
     case = Case("scalar" if kind == "mirror" else "standard")
-    with pytest.raises(InputError, match="use one of gd, sgd, adam"):
+    with pytest.raises(InputError, match="use one of gd, sgd, label_noise, adam"):
         small_problem(case, {"kind": kind}, loss={"l23": 0.1})
 
 

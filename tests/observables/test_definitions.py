@@ -15,7 +15,7 @@ from core.reference.registry import REFERENCES
 PAPER = re.compile(
     r"(telgarsky22|homogeneity|frei23|wei19|batchnorm|morwani24),? "
     r"(section|Theorem|Lemma|Proposition|Assumption|Appendix|Figure|Definition|equation)"
-    r"|(saxe14|saad95|Fukumizu 1998 and Braun et al\. 2022); docs/theory.md, 4\.1[467]$"
+    r"|(saxe14|saad95|Fukumizu 1998 and Braun et al\. 2022); docs/theory.md, 4\.1[4678]$"
 )
 
 

@@ -296,8 +296,8 @@ def test_a_player_plays_in_a_notebook(
         notebook.wait(f"{CLOCK} === 't = 10.0'")  # played to the end
         notebook.wait("document.querySelector('[aria-label=\"play (space)\"]')")
     assert notebook.value("document.title") == "kept"
-    assert notebook.said == []
-    assert [address for address in notebook.asked if not address.startswith("file:")] == []
+    assert notebook.log == []
+    assert [address for address in notebook.requests if not address.startswith("file:")] == []
 
 
 @in_browser

@@ -44,13 +44,18 @@ def snapshots(program: Marginscope) -> tuple[RunSnapshot, ...]:
     return known.snapshots if known is not None else ()
 
 
-def settled(program: Marginscope, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not program.compare.model.calculator.busy)
+def is_settled(program: Marginscope) -> bool:
+    """Return True if the first plot's values of all frames are there."""
     known = answer(program)
-    if known is not None and known.answer.question.is_by_rank:
-        return
+    if known is None or program.compare.model.calculator.busy:
+        return False
     count = [run.run.frames for run in program.compare.model.runs]
-    qtbot.waitUntil(lambda: [one.coordinates.size for one in snapshots(program)] == count)
+    by_rank = known.answer.question.is_by_rank
+    return by_rank or [one.coordinates.size for one in snapshots(program)] == count
+
+
+def settled(program: Marginscope, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: is_settled(program))
 
 
 def choose(program: Marginscope, box: QComboBox, data: str, qtbot: QtBot) -> None:

@@ -90,7 +90,7 @@ def check_comparison(program: Marginscope, qtbot: QtBot) -> None:
     assert "lr" in titles and "loss.l2" not in titles
     shown = view(program)
     qtbot.waitUntil(lambda: shown.question.observable == "val_acc")
-    assert "val acc" in shown.plot.side.labelText
+    assert "val acc" in shown.header.title
     assert [one.title for one in explanations_of(shown.help_topics())] == [
         "val acc, passed by the loop"
     ]

@@ -480,12 +480,12 @@ def test_the_next_start_goes_on(
     arranged(program, qtbot)
     QTest.keyClicks(program.window.form.sections["network"].rows[0].control, "7")
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
-    before, shown = program.scenes.shareable_scene(named=False), frames(program)
+    before, shown = program.scenes.shareable_scene(with_names=False), frames(program)
     program.window.close()
     again = open_program()
     qtbot.waitUntil(lambda: trained(again))
     with subtests.test("all is there"):
-        assert seen(again.scenes.shareable_scene(named=False)) == seen(before)
+        assert seen(again.scenes.shareable_scene(with_names=False)) == seen(before)
         assert frames(again) == shown
         assert not again.session.live
         assert not again.actions["undo"].isEnabled()

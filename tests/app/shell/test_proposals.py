@@ -189,7 +189,7 @@ def keep_curves_and_points_chosen_by_hand(chooser: Chooser) -> None:
 
 def text_of(program: Marginscope) -> str:
     """What a session would keep of the wishes."""
-    return str(write_fields(program.scenes.shareable_scene(named=False), OF_SESSION))
+    return str(write_fields(program.scenes.shareable_scene(with_names=False), OF_SESSION))
 
 
 def test_the_usual_curves_of_older_settings_were_not_chosen() -> None:

@@ -136,7 +136,7 @@ def test_other_bytes_do_nothing(
     answer = ask(qtbot, place, sent)
     assert answer.startswith(REFUSED.strip()) or (answer == "" and len(sent) > MOST_BYTES)
     # One line of the log; others may log what they do meanwhile.
-    (told,) = [one for one in records if one.module == "serving"]
+    (told,) = [one for one in records if one.module == "show_server"]
     assert len(told.getMessage()) < 300
     assert not asked and [run.path for run in served.session] == before
     assert served.window.bar.text in ("", words)

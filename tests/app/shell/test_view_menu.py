@@ -234,10 +234,10 @@ def test_the_numbers_are_those_drawn_at_the_cursor(shown: Marginscope, qtbot: Qt
     np.testing.assert_allclose(rows[-1, 0], 10.0 ** data.log10_time[frame], rtol=1e-9)
     np.testing.assert_allclose(rows[:, 1], data.margins[: frame + 1, 0], rtol=1e-9)
     head, rows = numbers_of(shown, "norms")
-    assert head == ["rank", "relative norm", "node"]
+    assert head == ["rank", "relative norm", "neuron"]
     np.testing.assert_allclose(rows[:, 1], np.sort(data.values("relative_norm", frame)), rtol=1e-6)
     head, rows = numbers_of(shown, "neurons")
-    assert head == ["node", "coordinate 1", "coordinate 2"]
+    assert head == ["neuron", "coordinate 1", "coordinate 2"]
     np.testing.assert_allclose(rows[:, 1:], data.positions(np.array([frame]))[0], rtol=1e-5)
 
 

@@ -216,7 +216,7 @@ def test_a_plane_that_a_run_does_not_have_is_said(program: Marginscope, qtbot: Q
     display.update_intent(plane=NodePlane("nodes", (0, 5000, 0)))
     qtbot.waitUntil(lambda: not display.panels[0].pending)
     (words,) = view.plot.overlay.corner
-    assert words.startswith("Nodes 0 and 5000: choose two of 0 to")
+    assert words.startswith("Neurons 0 and 5000: choose two of 0 to")
     np.testing.assert_array_equal(view.nodes.points, before)
     display.update_intent(plane=NodePlane())
     assert view.plot.overlay.corner == ()

@@ -20,7 +20,7 @@ from tests.tools.hunt.values import table_of
 FOCI = tuple((section, kind) for section, kinds in KINDS.items() for kind in kinds)
 """Consecutive studies have each kind of each section in turn; the other sections are random."""
 CLASSES = {"digits", "modular", *WRITTEN}  # data that may have more than two
-MOST_TRIES = 2_000
+MOST_TRIES = 20_000
 MOST_STEPS, LEAST_TIME = 4_000, -8.0
 OWN_STARTS = 0.2
 MORE = {"flow": 8, "gd": 4, "mirror": 3, "exponential": 3, "logistic": 3}
