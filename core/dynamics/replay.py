@@ -37,7 +37,8 @@ class Replay(Integrator):
         self.engine, self.planned = onward.engine, onward.planned
         self.temperature_cap = onward.temperature_cap
         way = dynamics.model_copy(update={"until_log10_time": start.replay_times[-1]})
-        earlier = replace(start.earlier, replay_times=start.replay_times)
+        # The whole dynamics too, for schedules that count the steps to its end.
+        earlier = replace(start.earlier, replay_times=start.replay_times, replay_dynamics=dynamics)
         self._inner = make(replace(with_dynamics(problem, way), start=earlier))
         self._arrived = self._started = False
 

@@ -31,7 +31,7 @@ from core.dynamics.update_rule import Rule
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
-from core.study_file.dynamics_section import check_batch
+from core.study_file.dynamics_section import DynamicsSection, check_batch
 from core.study_file.label_noise import LabelNoise
 from core.study_file.momentum import Momentum
 from core.study_file.sam import SharpnessAware
@@ -99,7 +99,10 @@ class Stochastic(Stepper):
         """Return the steps from t = 0 to the end if the schedule needs them; else 0."""
         if self._dynamics.schedule == "constant" or not self.schedule.size:
             return 0
-        return int(self.schedule[-1])
+        whole = self.problem.start.replay_dynamics
+        if not isinstance(whole, DynamicsSection):
+            return int(self.schedule[-1])
+        return int(self._clock.schedule(np.array([whole.until_log10_time]))[-1])
 
     def _parts(self) -> solver_state.Parts:
         order = {} if self._stream is None else {"order": self._stream.get_place()}

@@ -65,8 +65,9 @@ class Start:
     `same_dynamics` is true if the previous run's dynamics continues unchanged; with its `state` at
     the start the continuation is exact. If that state is only known at an `earlier` start, the run
     first repeats the times `replay_times` (log10 t, increasing, the last of them the start's own)
-    without recording, with the dynamics `replay_dynamics` (None: its own). `history` are the frames
-    before the start.
+    without recording, with the dynamics `replay_dynamics` (None: its own). In the start of that
+    repetition it is the dynamics to its own end, which a schedule of steps needs. `history` are the
+    frames before the start.
     """
 
     parameters: Array

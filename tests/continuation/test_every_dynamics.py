@@ -270,7 +270,17 @@ def test_a_run_that_goes_on_further(kind: Kind, tmp_path: Path) -> None:
     pieces_agree(tmp_path / "whole.msrun", kind, parts)
 
 
-@EVERY
+LINEAR = {"schedule": "linear"}
+SHORTENED = (
+    Kind("adam, linear", STANDARD, ADAM | LINEAR),
+    Kind("heavy ball, linear", STANDARD, {"kind": "heavy_ball", "step": 0.0078125, **LINEAR}),
+    Kind("sam, linear", STANDARD, SAM | LINEAR),
+    Kind("sgd, linear", STANDARD, {**SGD, "batch": 5, **LINEAR}),
+)
+"""Their steps depend on the end, so that they cannot go on further as one run."""
+
+
+@pytest.mark.parametrize("kind", (*KINDS, *SHORTENED), ids=str)
 def test_any_frame_is_gone_on_from(kind: Kind, whole_path: Path, tmp_path: Path) -> None:
     """The start, an early one, where flows are young, and the last but one; two in the middle are
     those of the test above."""
