@@ -27,7 +27,7 @@ from core.figures.predictor import sign_colours
 from core.figures.scene import build_scene
 from core.figures.writers import nearest_colour
 from tests.contrast import contrast, luminance
-from tests.support.made_up_figures import problem_of, written
+from tests.support.made_up_figures import problem_of, write_run
 from tests.support.pages import page_of
 
 BOTH = pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
@@ -117,7 +117,7 @@ def mixed(colours, opacity: float, palette: Palette) -> np.ndarray:
 
 
 def test_marks_of_many_examples_are_seen_in_figures_and_on_pages() -> None:
-    run = written(problem_of(*MANY))
+    run = write_run(problem_of(*MANY))
     for palette in (LIGHT, DARK):
         panels = build_scene([run], ["neurons", "predictor"], options=FigureOptions(palette)).panels
         neurons, predictor = (
