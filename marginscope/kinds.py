@@ -1,4 +1,4 @@
-"""What a package imports to add kinds to Marginscope (docs/extend.md).
+"""Names that a package needs to add kinds to Marginscope (docs/extend.md).
 
 The package names its module in the entry points of the group `marginscope.kinds`; a line such as
 `NETWORKS.add(...)` in that module registers a kind. Importing this module loads the numerical

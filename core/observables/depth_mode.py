@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from core.network.deep_linear import DeepLinear
 from core.network.diagonal import DiagonalLinear
 from core.observables.linear_modes import (
-    ROUNDING,
+    aligned_condition,
     coefficients,
     curvature,
     flow_condition,
+    start_along_target,
     target,
 )
 from core.observables.observable import cached_per_run
@@ -139,31 +140,9 @@ def is_deep(run: Run) -> bool:
     return isinstance(run.network, DeepLinear) and run.dataset.real
 
 
-def _at_start(run: Run) -> tuple[float, float, float]:
-    """Return |s|, <s/|s|, beta(0)> and the part of beta(0) across s."""
-    s, beta = target(run), coefficients(run.network, run.origin)
-    length = float(np.linalg.norm(s))
-    along = float(beta @ s) / length if length > 0.0 else 0.0
-    across = float(np.linalg.norm(beta - along * s / length)) if length > 0.0 else 0.0
-    return length, along, across
-
-
-def deep_condition(run: Run) -> str:
-    """Return why the curve does not apply to a deep linear network; "" if it does."""
-    sentence = flow_condition(run)
-    if sentence:
-        return sentence
-    length, along, across = _at_start(run)
-    if not length > 0.0:
-        return "the targets do not depend linearly on the inputs: X'y = 0"
-    if across > ROUNDING * abs(along) or not along > 0.0:
-        return "the start is not aligned: f(0) is no positive multiple of the target <s, x>"
-    return ""
-
-
 @cached_per_run
 def _deep_curve(run: Run) -> DepthCurve:
-    length, along, _ = _at_start(run)
+    length, along, _ = start_along_target(run)
     return DepthCurve.from_start(length, along, run.network.degree)
 
 
@@ -255,7 +234,7 @@ PREDICTIONS = (
         SOURCE,
         deep_values,
         is_deep,
-        deep_condition,
+        aligned_condition,
         DEEP,
         tex=TEX,
     ),
@@ -268,7 +247,7 @@ PREDICTIONS = (
         SOURCE,
         deep_risk,
         is_deep,
-        deep_condition,
+        aligned_condition,
         DEEP,
         tex=TEX,
     ),

@@ -161,6 +161,29 @@ MODE = Observable(
     where=ANY_DEPTH,
     tex=r"\langle s/|s|,\,\beta\rangle",
 )
+
+
+def start_along_target(run: Run) -> tuple[float, float, float]:
+    """Return |s|, <s/|s|, beta(0)> and the length of beta(0) across s, for the target s."""
+    s, beta = target(run), coefficients(run.network, run.origin)
+    length = float(np.linalg.norm(s))
+    component = float(beta @ s) / length if length > 0.0 else 0.0
+    across = float(np.linalg.norm(beta - component * s / length)) if length > 0.0 else 0.0
+    return length, component, across
+
+
+def aligned_condition(run: Run) -> str:
+    """Return why the curve of one mode does not apply to a linear network; "" if it does."""
+    if sentence := flow_condition(run):
+        return sentence
+    length, component, across = start_along_target(run)
+    if not length > 0.0:
+        return "the targets do not depend linearly on the inputs: X'y = 0"
+    if across > ROUNDING * abs(component) or not component > 0.0:
+        return "the start is not aligned: f(0) is no positive multiple of the target <s, x>"
+    return ""
+
+
 OBSERVABLES = (
     MODE,
     Observable(

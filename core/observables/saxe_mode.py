@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.network.linear import Linear
 from core.observables.linear_modes import (
-    ROUNDING,
     SAXE,
     WHERE,
+    aligned_condition,
     curvature,
-    flow_condition,
     is_linear,
-    target,
+    start_along_target,
 )
 from core.observables.prediction import Prediction
 from core.runs import Run
@@ -46,32 +44,8 @@ def saxe_curve(t: Array, s: float, start: float) -> Array:
     return np.asarray(s / (1.0 + (s / start - 1.0) * np.exp(-2.0 * s * t)))
 
 
-def _at_start(run: Run) -> tuple[float, float, float]:
-    """Return |s|, <s/|s|, beta(0)> and the part of beta(0) across s."""
-    assert isinstance(run.network, Linear)
-    s, (a, V) = target(run), run.network.unpack(run.origin).values()
-    length = float(np.linalg.norm(s))
-    beta = a @ V
-    component = float(beta @ s) / length if length > 0.0 else 0.0
-    across = float(np.linalg.norm(beta - component * s / length)) if length > 0.0 else 0.0
-    return length, component, across
-
-
-def condition(run: Run) -> str:
-    """Return why Saxe's curve does not apply to a linear network; "" if it does."""
-    sentence = flow_condition(run)
-    if sentence:
-        return sentence
-    length, component, across = _at_start(run)
-    if not length > 0.0:
-        return "the targets do not depend linearly on the inputs: X'y = 0"
-    if across > ROUNDING * abs(component) or not component > 0.0:
-        return "the start is not aligned: f(0) is no positive multiple of the target <s, x>"
-    return ""
-
-
 def values(run: Run, t: Array) -> Array:
-    length, component, _ = _at_start(run)
+    length, component, _ = start_along_target(run)
     return saxe_curve(curvature(run) * t, length, component)
 
 
@@ -85,7 +59,7 @@ PREDICTIONS = (
         SAXE,
         values,
         is_linear,
-        condition,
+        aligned_condition,
         WHERE,
         tex=r"\frac{s\,e^{2sct}}{e^{2sct}-1+s/a(0)}",
     ),
