@@ -47,9 +47,9 @@ class Release:
         """Make the site, for the wheel, the bundle and by itself."""
         checks.run(["make", "docs"], self.clone)
         site = self.clone / SITE
-        told = checks.check_site(site, shipped_ids())
+        summary = checks.check_site(site, shipped_ids())
         self._pack(site, f"marginscope-{__version__}-site")
-        return told
+        return summary
 
     def build_wheel(self) -> str:
         """Build the wheel twice; install and test it in a bare environment, and list its parts."""
@@ -64,9 +64,9 @@ class Release:
         checks.require(self.wheel.is_file(), f"{self.wheel.name} was not built.")
         equal = self.wheel.read_bytes() == (folder / self.wheel.name).read_bytes()
         checks.require(equal, "Two wheels of the same commit differ.")
-        told = checks.check_wheel(self.wheel, self.root / "constraints.txt", folder, __version__)
+        summary = checks.check_wheel(self.wheel, self.root / "constraints.txt", folder, __version__)
         parts = self.dist / f"marginscope-{__version__}.cdx.json"
-        return f"{told}; {checks.list_parts(folder, self.root / 'pyproject.toml', parts)}"
+        return f"{summary}; {checks.list_parts(folder, self.root / 'pyproject.toml', parts)}"
 
     def source(self) -> str:
         """Make the source archive, and a wheel from it."""
@@ -113,8 +113,8 @@ def main() -> int:
             if name in without:
                 continue
             begun = time.perf_counter()
-            told = step()
-            print(f"{name:<8} {time.perf_counter() - begun:>6.0f} s  {told}", flush=True)
+            summary = step()
+            print(f"{name:<8} {time.perf_counter() - begun:>6.0f} s  {summary}", flush=True)
         release.end()
     except checks.NotReadyError as error:
         print(f"There is no release: {error}", file=sys.stderr)

@@ -97,8 +97,8 @@ def check_wheel(wheel: Path, constraints: Path, folder: Path, version: str) -> s
     run([programs / "python", "-m", "pip", "install", "-q", "-c", constraints, wheel], folder)
     elsewhere = folder / "else where"
     elsewhere.mkdir(exist_ok=True)
-    told = run([programs / "marginscope-core", "--version"], elsewhere)
-    require(told == f"marginscope {version}\n", f"The wheel calls itself {told!r}.")
+    printed = run([programs / "marginscope-core", "--version"], elsewhere)
+    require(printed == f"marginscope {version}\n", f"The wheel calls itself {printed!r}.")
     run([programs / "marginscope", "--self-test"], elsewhere, QT_QPA_PLATFORM="offscreen")
     size = sum(path.lstat().st_size for path in (folder / "bare").rglob("*")) / 1e6
     require(size < 900, f"Installed it takes {size:.0f} MB; 900 are promised.")
