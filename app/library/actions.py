@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -9,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -79,6 +81,8 @@ class TextDialog(QDialog):
 class LibraryActions(QObject):
     """Actions on the selected runs of the library."""
 
+    runs_trashed = Signal(str, object)  # a sentence, and actions that are offered with it
+
     def __init__(
         self,
         window: QWidget,
@@ -93,6 +97,11 @@ class LibraryActions(QObject):
         self._window, self._session, self._librarian = window, session, librarian
         self._files, self._compare, self._report = files, compare, report
         self._chosen: tuple[Entry, ...] = ()
+        # Runs as they are in the trash: the librarian's thread appends, the window's removes.
+        self._moved: deque[Entry] = deque()
+        self._undoable: tuple[Entry, ...] = ()
+        self._undo = QAction("Undo", self, toolTip="Take these runs out of the trash")
+        self._undo.triggered.connect(self._on_undo)
         self._question = Question(window, "purge")
         self._question.answer_given.connect(self._on_answer)
         librarian.operations_finished.connect(self._on_finished)
@@ -158,10 +167,13 @@ class LibraryActions(QObject):
         shown = self.open_paths()
         open_entries = [entry for entry in chosen if entry.path in shown]
         if open_entries:
-            name = open_entries[0].path.name
-            self._report(f"{name} is open. Close it before you move it to the trash.")
+            verb, them = ("is", "it") if len(open_entries) == 1 else ("are", "them")
+            self._report(
+                f"{_name_all(open_entries)} {verb} open. Close {them} before you move {them} to "
+                "the trash."
+            )
         if gone := [entry for entry in chosen if entry.path not in shown]:
-            self._librarian.run(partial(_trash, entry) for entry in gone)
+            self._librarian.run(partial(_trash, entry, self._moved) for entry in gone)
 
     def trash_superseded(self, paths: Collection[Path]) -> None:
         """Move those of some runs to the trash that the user has not marked in any way.
@@ -192,6 +204,14 @@ class LibraryActions(QObject):
         if sentences:
             more = f" ({len(sentences) - 1} more)" if len(sentences) > 1 else ""
             self._report(sentences[0] + more)
+        moved = tuple(self._moved.popleft() for _ in range(len(self._moved)))
+        if moved:
+            self._undoable = moved
+            sentence = f"Moved {_name_all(moved)} to the trash."
+            self.runs_trashed.emit(sentence, (self._undo,))
+
+    def _on_undo(self) -> None:
+        self._librarian.run(partial(_restore, entry) for entry in self._undoable)
 
 
 def _change_of(action: str, before: str, text: str) -> Callable[[RunNotes], RunNotes]:
@@ -220,8 +240,8 @@ def _describe(entry: Entry, change: Callable[[RunNotes], RunNotes], library: Lib
     return ""
 
 
-def _trash(entry: Entry, library: Library) -> str:
-    library.move_to_trash(entry)
+def _trash(entry: Entry, moved: deque[Entry], library: Library) -> str:
+    moved.append(replace(entry, path=library.move_to_trash(entry), origin=entry.path))
     return ""
 
 

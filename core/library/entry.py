@@ -12,8 +12,6 @@ from typing import final
 from core.numbers import time_text
 from core.observables.node_sets import NodeSet
 from core.reference.share import FIRST, largest_margin, margin_share
-from core.study_file.words import setting_words
-from core.terminal.text import shorten
 
 Setting = str | int | float | bool
 # States of a file, which is listed before it is read; a file that is not a run stays listed.
@@ -28,9 +26,6 @@ RESULTS = (
     "norm_squared",
     "train_error",
 )
-LONGEST_HEADING = 8  # settings in a heading
-# Observation settings, which do not define the run.
-DETAILS = frozenset({"recording", "run.device"})
 
 
 @final
@@ -204,45 +199,6 @@ class Entry:
     def mentions(self, word: str) -> bool:
         """Return True if a word in small letters occurs in the notes of the run or in its file."""
         return word in self.text or word in self.facts.text
-
-
-def headings(some: Iterable[RunSummary]) -> list[str]:
-    """Return for each run the settings in which it differs from the other runs of its study.
-
-    Empty if none differ, or if the run cannot be read.
-    """
-    some = list(some)
-    # Per study: the first value of each key, and the keys with several values.
-    studies: dict[str, tuple[dict[str, Setting], set[str]]] = {}
-    for facts in some:
-        if facts.readable:
-            values, varied = studies.setdefault(facts.title, ({}, set()))
-            for key, value in facts.settings.items():
-                if values.setdefault(key, value) != value:
-                    varied.add(key)
-    names = {
-        title: [key for key in values if key in varied and _is_telling_key(key)]
-        for title, (values, varied) in studies.items()
-    }
-    return [_heading(facts, names[facts.title]) if facts.readable else "" for facts in some]
-
-
-def _is_telling_key(key: str) -> bool:
-    if key.endswith(".content"):  # a checksum of given arrays
-        return False
-    return key not in DETAILS and key.partition(".")[0] not in DETAILS
-
-
-def _heading(facts: RunSummary, keys: Iterable[str]) -> str:
-    """Return settings in the words of the window, and what the run continues."""
-    settings = facts.settings
-    parts = [shorten(setting_words(key, settings[key])) for key in keys if key in settings]
-    if len(parts) > LONGEST_HEADING:
-        parts = [*parts[: LONGEST_HEADING - 1], "..."]
-    if facts.parent:
-        known = facts.changes and not math.isnan(facts.left)
-        parts.append(f"branched at {time_text(facts.left)}" if known else "continued")
-    return ", ".join(parts)
 
 
 def setting_text(value: Setting) -> str:

@@ -20,9 +20,9 @@ from core.library.entry import (
     Entry,
     RunNotes,
     RunSummary,
-    headings,
     missed_by_none,
 )
+from core.library.headings import headings
 from core.library.index import FoundFile, Row, RunIndex, in_folder, list_folder, run_files
 from core.library.reading import picture_of, read_facts, time_to_90
 from core.library.run_notes import change_about, read_about
@@ -228,7 +228,7 @@ class Library:
     ) -> Listing:
         assert self._rows is not None
         rows = [self._rows.get(path, NOTHING) for path in found]
-        heads = headings([row.facts for row in rows])
+        heads = headings([row.facts for row in rows], [Path(path).stem for path in found])
         now = time.time()
         entries = [
             Entry(
