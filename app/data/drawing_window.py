@@ -209,7 +209,7 @@ class DrawingWindow(QWidget):
         add_all(foot, (notes, 1), self.biases, self.always, self.train)
         layout = space(QVBoxLayout(self), spacing=0)
         add_all(layout, head, tools, (self.split, 1), foot)
-        self.bar.float_over(self.split)
+        self.bar.float_in_corner(self.split)
 
     def _connect(self) -> None:
         self.history.indexChanged.connect(self._on_step)

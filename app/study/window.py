@@ -192,7 +192,7 @@ class StudyWindow(QWidget):
         foot = space(QHBoxLayout(), (16, 8, 16, 12), 8)
         add_all(foot, self.figure, self.numbers, self.place, 1)
         add_all(space(QVBoxLayout(self), spacing=0), head, (self.split, 1), foot)
-        self.bar.float_over(self.split)
+        self.bar.float_in_corner(self.split)
 
     def set_has_figure(self, has_figure: bool) -> None:
         """Show the figure's tab; without a figure the points are in front."""
