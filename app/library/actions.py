@@ -98,7 +98,7 @@ class LibraryActions(QObject):
         self._files, self._compare, self._report = files, compare, report
         self._chosen: tuple[Entry, ...] = ()
         # Runs as they are in the trash: the librarian's thread appends, the window's removes.
-        self._moved: deque[Entry] = deque()
+        self._trashed: deque[Entry] = deque()
         self._undoable: tuple[Entry, ...] = ()
         self._undo = QAction("Undo", self, toolTip="Take these runs out of the trash")
         self._undo.triggered.connect(self._on_undo)
@@ -173,7 +173,7 @@ class LibraryActions(QObject):
                 "the trash."
             )
         if gone := [entry for entry in chosen if entry.path not in shown]:
-            self._librarian.run(partial(_trash, entry, self._moved) for entry in gone)
+            self._librarian.run(partial(_trash, entry, self._trashed) for entry in gone)
 
     def trash_superseded(self, paths: Collection[Path]) -> None:
         """Move those of some runs to the trash that the user has not marked in any way.
@@ -204,10 +204,10 @@ class LibraryActions(QObject):
         if sentences:
             more = f" ({len(sentences) - 1} more)" if len(sentences) > 1 else ""
             self._report(sentences[0] + more)
-        moved = tuple(self._moved.popleft() for _ in range(len(self._moved)))
-        if moved:
-            self._undoable = moved
-            sentence = f"Moved {_name_all(moved)} to the trash."
+        trashed = tuple(self._trashed.popleft() for _ in range(len(self._trashed)))
+        if trashed:
+            self._undoable = trashed
+            sentence = f"Moved {_name_all(trashed)} to the trash."
             self.runs_trashed.emit(sentence, (self._undo,))
 
     def _on_undo(self) -> None:
@@ -240,8 +240,8 @@ def _describe(entry: Entry, change: Callable[[RunNotes], RunNotes], library: Lib
     return ""
 
 
-def _trash(entry: Entry, moved: deque[Entry], library: Library) -> str:
-    moved.append(replace(entry, path=library.move_to_trash(entry), origin=entry.path))
+def _trash(entry: Entry, trashed: deque[Entry], library: Library) -> str:
+    trashed.append(replace(entry, path=library.move_to_trash(entry), origin=entry.path))
     return ""
 
 

@@ -226,9 +226,13 @@ def naming_keys(runs: Sequence[RunDescription]) -> list[str]:
     hints = dict.fromkeys(key for run in runs for key in run.keys if not is_factor(key))
     varied = [key for key in hints if len({run.texts.get(key, ABSENT) for run in runs}) > 1]
     lasting = [key for key in every if not key.startswith(INCIDENTAL)]
-    lasting, every = (list(dict.fromkeys((*varied, *keys))) for keys in (lasting, every))
+    # Of two kinds, such as flow and descent, each has settings that the other lacks.
+    shared = [key for key in lasting if all(key in run.values for run in runs)]
+    shared, lasting, every = (
+        list(dict.fromkeys((*varied, *keys))) for keys in (shared, lasting, every)
+    )
     target = _count(runs, every)
-    return next((some for some in (varied, lasting) if _count(runs, some) == target), every)
+    return next((some for some in (varied, shared, lasting) if _count(runs, some) == target), every)
 
 
 def _count(runs: Sequence[RunDescription], keys: Sequence[str]) -> int:

@@ -75,9 +75,21 @@ def bound_at_frames(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
     return values
 
 
+# A curve falls to its end if, within this share of its width, it loses this share of its height.
+END_SHARE, FALL_SHARE = 0.12, 0.1
+
+
 def end_label(name: str, x: Array, y: Array, colour: str) -> list[Label]:
-    """Return the name of a bound above its last finite point, of x and y (F,)."""
+    """Return the name of a curve of x and y (F,) above its last finite point.
+
+    A curve that falls to its end would run through the name: it has it below its first point.
+    """
     indices = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     if not (name and indices.size):
         return []
-    return [Label(float(x[indices[-1]]), float(y[indices[-1]]), plain(name), colour, "right")]
+    first, last = indices[0], indices[-1]
+    near = indices[x[indices] >= x[last] - END_SHARE * (x[last] - x[first])]
+    falls = float(y[near].max()) > float(y[last]) + FALL_SHARE * float(np.ptp(y[indices]))
+    if falls:
+        return [Label(float(x[first]), float(y[first]), plain(name), colour, "left", True)]
+    return [Label(float(x[last]), float(y[last]), plain(name), colour, "right")]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.figures.labels import differing_keys, headings, settings_line
+from core.figures.labels import headings, settings_line
 from core.figures.names import PANELS
 from core.figures.neurons import trail_frames
 from core.figures.options import FigureOptions
@@ -163,7 +163,6 @@ def test_headings_name_what_differs() -> None:
     assert headings([runs[0], other]) == ("exponential loss", "logistic loss")
     descent = write_run(problem_of("dynamics.kind=gd", "dynamics.step=0.5"), (1.0,))
     assert headings([runs[0], descent]) == ("gradient flow", "gradient descent")
-    assert differing_keys([runs[0], runs[0]]) == ()
     assert headings([runs[0]] * 2) == ("A title", "A title (2)")
     longer = write_run(problem_of("dynamics.until_log10_time=3"), (1.0,))
     assert headings([runs[0], longer]) == ("to $t$ = $10^{4}$", "to $t$ = 1000")
