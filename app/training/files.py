@@ -219,7 +219,7 @@ class FileController(QObject):
     ) -> list[OpenRun]:
         """Open the missing runs; report and return none if one is unreadable."""
         from app.state.display import DisplayData
-        from core.comparison.setting_differences import describe
+        from core.comparison.description import describe
         from core.runs import open_run
 
         runs: list[OpenRun] = []

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from core.comparison.alignment import Array, RankedNodes, RunTraces
 from core.comparison.comparison import Comparison, Shade, compare_over_time, compared_nodes
+from core.comparison.description import describe
 from core.comparison.names import (
     ABSENT,
     CONTENT,
@@ -32,10 +33,7 @@ from core.reference.margin import ReferenceMargin, load_margin, saved_margin_pat
 from core.reference.registry import REFERENCES
 from core.reference.share import FIRST, largest_margin
 from core.runs import Run
-from core.runs.settings import known_settings
 from core.studies.statistics import is_seed
-from core.studies.tables import flatten_sections
-from core.study_file.dynamics import RecordedLoop
 from core.study_file.words import number_names
 from core.terminal.text import shorten
 
@@ -156,32 +154,6 @@ def most_of(run: Run) -> float:
 def differing_of(runs: Sequence[Run], slots: Sequence[int] = ()) -> Differing:
     """Return the settings in which runs differ, and names and colours for the runs."""
     return find_differences([describe(run) for run in runs], slots)
-
-
-def describe(run: Run) -> RunDescription:
-    """Return the facts that name a recorded run."""
-    settings, stem, lineage = _settings(run), run.path.stem, run.lineage
-    if lineage is None:
-        return RunDescription(settings, run.title, stem)
-    if not lineage.changes:
-        return RunDescription(settings, run.title, stem, continued=lineage.moment)
-    return RunDescription(settings, run.title, stem, lineage.heading)
-
-
-def _settings(run: Run) -> dict[str, Any]:
-    """Return known settings by dotted key, without duplicates of the dynamics in `optimizer`.
-
-    Options that an optimizer does not use (False) are left out too.
-    """
-    spelled_out = {f"optimizer.{name}" for name in ("lr", "betas", "eps")}
-    if isinstance(run.experiment.dynamics, RecordedLoop):
-        spelled_out = set()
-    every = flatten_sections(known_settings(run))
-    return {
-        key: value
-        for key, value in every.items()
-        if key not in spelled_out and not (key.startswith("optimizer.") and value is False)
-    }
 
 
 MARGINS = {"hard_margin": 1.0, "smoothed_margin": 1.0, "l1_margin": 2.0}

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from core.comparison.description import describe
 from core.comparison.names import WIDTH, run_names
-from core.comparison.setting_differences import describe
 from core.figures.numbers import math_text
 from core.figures.primitives import NO_BREAK, plain
 from core.numbers import time_text
