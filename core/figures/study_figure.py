@@ -260,8 +260,8 @@ def settings_text(cells: Sequence[StudyCell]) -> str:
 def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> str:
     """Return over how many runs the means are, and what bars and bands show."""
     counts = [int(line.count.max()) for lines in every_line for line in lines if line.count.size]
-    most = max(counts, default=1)
-    if most < 2:
+    largest = max(counts, default=1)
+    if largest < 2:
         return "One run per point."
     spreads = {panel.spread for panel in layout.panels if panel.kind not in PICTURES}
     kinds = {BARS[spread] for spread in spreads & BARS.keys()}
@@ -271,7 +271,7 @@ def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> st
     slopes = ""
     if any(line.slope for lines in every_line for line in lines):
         slopes = " Slopes with .95 intervals, the wider of bootstrap over seeds and residuals."
-    return f"Means over {most} runs{ends}{left_out}.{slopes}"
+    return f"Means over {largest} runs{ends}{left_out}.{slopes}"
 
 
 def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
@@ -279,9 +279,9 @@ def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
 
     None where there is none, or where the folder holds runs of several.
     """
-    known = {study.id: study for study in studies}
-    ids = studies_in(folder, [*known, *(name for name in shipped_ids() if name not in known)])
-    present = [known[name] if name in known else load_study(name) for name in ids]
+    by_id = {study.id: study for study in studies}
+    ids = studies_in(folder, [*by_id, *(name for name in shipped_ids() if name not in by_id)])
+    present = [by_id[name] if name in by_id else load_study(name) for name in ids]
     with_figure = [study for study in present if study.figure]
     # Several layouts are ambiguous: the runs are then shown one by one.
     return with_figure[0] if len(with_figure) == 1 else None
