@@ -142,19 +142,16 @@ def _check_directions(
 ) -> None:
     """Raise InputError if a network would divide by |v_j| = 0, or N(v_j) = 0."""
     if isinstance(section, NormalisedNetwork):
-        divisors, problem = (
-            np.linalg.norm(arrays["V"], axis=1),
-            "is zero, so that v/|v| is undefined",
-        )
+        divisors, fault = np.linalg.norm(arrays["V"], axis=1), "is zero, so that v/|v| is undefined"
     elif isinstance(section, BatchNormNetwork) and section.normalise and section.eps == 0.0:
         divisors = np.linalg.norm((x - x.mean(axis=0)) @ arrays["V"].T, axis=0)
-        problem = "does not vary over the data: N(v) = 0 (network.eps > 0 would allow it)"
+        fault = "does not vary over the data: N(v) = 0 (network.eps > 0 would allow it)"
     else:
         return
     if not divisors.all():
         number = int(np.flatnonzero(divisors == 0.0)[0])
         raise InputError(
-            f"network.init_path: row {number} of V in {path} {problem}; choose another start."
+            f"network.init_path: row {number} of V in {path} {fault}; choose another start."
         )
 
 
