@@ -163,23 +163,23 @@ def _describe_loss(
     lost_frames: Sequence[int],
     bare: Sequence[int],
 ) -> str:
-    what = f"{old.path.name}-wal" if error.loss.of_journal else old.path.name
-    began = f"{old.path}: {what} was {error.loss.how} while it was being recorded; "
+    file_name = f"{old.path.name}-wal" if error.loss.of_journal else old.path.name
+    began = f"{old.path}: {file_name} was {error.loss.how} while it was being recorded; "
     n_intact = count - len(lost_frames)
     if not count:
-        rest = f"no frame is lost, and new ones are in {new}"
+        outcome = f"no frame is lost, and new ones are in {new}"
     elif not lost_frames:
-        rest = f"no frame is lost: all {count} and the new ones are in {new}"
+        outcome = f"no frame is lost: all {count} and the new ones are in {new}"
     elif not n_intact:
-        rest = f"its {count} frames are lost, and the recording continues in {new}"
+        outcome = f"its {count} frames are lost, and the recording continues in {new}"
     else:
-        rest = (
+        outcome = (
             f"{_as_ranges(lost_frames)} of its {count} frames are lost; the other {n_intact} and "
             f"the new ones are in {new}"
         )
     if bare:
-        rest += f"; numbers recorded with {_as_ranges(bare)}, if any, are lost"
-    return f"{began}{rest}."
+        outcome += f"; numbers recorded with {_as_ranges(bare)}, if any, are lost"
+    return f"{began}{outcome}."
 
 
 def _as_ranges(numbers: Sequence[int]) -> str:
@@ -195,9 +195,9 @@ def _as_ranges(numbers: Sequence[int]) -> str:
         else:
             ranges.append([number, number])
     words = [f"{low} to {high}" if low < high else f"{low}" for low, high in ranges[:4]]
-    more = f" and {len(ranges) - 4} more stretches" if len(ranges) > 4 else ""
+    remainder = f" and {len(ranges) - 4} more stretches" if len(ranges) > 4 else ""
     joined = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-    return f"frames {joined}{more}"
+    return f"frames {joined}{remainder}"
 
 
 # ------------------------------------------------------------------------------------ the thread
