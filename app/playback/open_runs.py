@@ -86,7 +86,7 @@ def read_frames(run: OpenRun, data: DisplayData, intent: Intent) -> int:
     # Up to the cursor, and one frame after it.
     max_frames = int(np.searchsorted(coordinate(data.run.log10_time), intent.cursor)) + 1
     if HANDS == 1:
-        return data.update(LONG_READ, max_frames=max_frames)
+        return data.update(LONG_READ, until=max_frames)
     with limit_to_one_core(), ThreadPoolExecutor(HANDS, "marginscope-reading") as hands:
         return data.update(LONG_READ, hands, max_frames)
 

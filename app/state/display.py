@@ -104,9 +104,9 @@ class DisplayData:
         return self.run.status == "finished" and self.frames == self.run.frames
 
     def update(
-        self, seconds: float = 0.008, hands: Executor | None = None, max_frames: int | None = None
+        self, seconds: float = 0.008, hands: Executor | None = None, until: int | None = None
     ) -> int:
-        """Read new frames for about so many seconds, up to `max_frames`; return `frames`.
+        """Read new frames for about so many seconds, up to `until`; return `frames`.
 
         `hands` read several frames of a finished run at a time: file, checksums and products let go
         of the interpreter. Raises RunFileError for a file that is no longer a run.
@@ -120,9 +120,7 @@ class DisplayData:
             self.past.read(deadline)
             return self.frames
         self._make_room(available)
-        available = (
-            available if max_frames is None else min(available, max(max_frames, self.frames + 1))
-        )
+        available = available if until is None else min(available, max(until, self.frames + 1))
         if hands is not None and self.run.status == "finished":
             _ = self.projection  # before the threads start; a batch would keep the file open
             for index in ordered_map(self._read, self.frames, available, deadline, hands):

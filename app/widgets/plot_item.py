@@ -293,13 +293,11 @@ class Plot(pg.GraphicsView):
             view_range.top() + (box.bottom() - y) / max(box.height(), 1.0) * view_range.height(),
         )
 
-    def find_nearest(
-        self, points: NDArray[Any], x: float, y: float, max_distance: float = 12.0
-    ) -> int:
+    def find_nearest(self, points: NDArray[Any], x: float, y: float, reach: float = 12.0) -> int:
         """Return the point nearest to a pixel and at most so many pixels away; -1 for none."""
         if points.shape[0] == 0 or not self.plot_area().contains(x, y):
             return -1
-        return ranges.nearest_within(self.pixels(points), x, y, max_distance)
+        return ranges.nearest_within(self.pixels(points), x, y, reach)
 
     # ----------------------------------------------------------------------------------- mouse
 

@@ -127,7 +127,7 @@ def pull_range(span: QRectF, x: float, y: float, home: QRectF) -> QRectF:
     return shifted if near else span
 
 
-def nearest_within(places: NDArray[np.float64], x: float, y: float, max_distance: float) -> int:
+def nearest_within(places: NDArray[np.float64], x: float, y: float, reach: float) -> int:
     """Return the nearest of some places (k, 2), at most so far away; -1 for none.
 
     >>> nearest_within(np.array([[0.0, np.nan], [3.0, 4.0]]), 0.0, 0.0, 5.0)
@@ -136,4 +136,4 @@ def nearest_within(places: NDArray[np.float64], x: float, y: float, max_distance
     distance = np.square(places - (x, y)).sum(axis=1)
     distance[np.isnan(distance)] = np.inf  # argmin would return a NaN
     best = int(np.argmin(distance))
-    return best if distance[best] <= max_distance * max_distance else -1
+    return best if distance[best] <= reach * reach else -1

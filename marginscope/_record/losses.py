@@ -280,19 +280,16 @@ class NumberCheck:
         is_next: bool,
     ) -> str:
         of_loop = np.asarray(arrays.as_numpy(outputs, "outputs"), dtype=np.float64)
-        both_outputs = [one.outputs(self._examples.x) for one in (before, now) if one is not None]
-        if of_loop.size == both_outputs[-1].size and of_loop.shape in (
-            *((*both_outputs[-1].shape, 1),),
-            (),
-        ):
-            of_loop = of_loop.reshape(both_outputs[-1].shape)
-        if of_loop.shape != both_outputs[-1].shape:
+        own = [one.outputs(self._examples.x) for one in (before, now) if one is not None]
+        if of_loop.size == own[-1].size and of_loop.shape in (*((*own[-1].shape, 1),), ()):
+            of_loop = of_loop.reshape(own[-1].shape)
+        if of_loop.shape != own[-1].shape:
             raise InputError(
-                f"outputs have shape {of_loop.shape}; they must have {both_outputs[-1].shape}, for all x."
+                f"outputs have shape {of_loop.shape}; they must have {own[-1].shape}, for all x."
             )
-        gaps = [float(np.abs(of_loop - f).max()) for f in both_outputs]
-        size = max(float(np.abs(f).max()) for f in (of_loop, *both_outputs))
-        change = 0.0 if is_next else float(np.abs(both_outputs[-1] - both_outputs[0]).max())
+        gaps = [float(np.abs(of_loop - f).max()) for f in own]
+        size = max(float(np.abs(f).max()) for f in (of_loop, *own))
+        change = 0.0 if is_next else float(np.abs(own[-1] - own[0]).max())
         if min(gaps) <= self._close * size + change:
             return ""
         return (
