@@ -211,8 +211,8 @@ def _write_zooms(scene: Scene) -> Texts:
 def _read_zooms(scene: Scene, texts: Texts) -> Scene:
     zooms = []
     for text in texts:
-        place, _, rest = text.partition(":")
-        view, _, bounds = rest.partition(":")
+        place, _, numbers_text = text.partition(":")
+        view, _, bounds = numbers_text.partition(":")
         numbers = [_real(part) for part in bounds.split(",")]
         if view not in VIEWS or len(numbers) != 4:
             raise ValueError("expected run:view:left,right,bottom,top")

@@ -245,14 +245,14 @@ def _parse_curves(texts: Texts) -> tuple[str, ...] | None:
     return curves
 
 
-def make_set_kind(more: str, less: str, many: str) -> ValueKind:
+def make_set_kind(more: str, less: str, several: str) -> ValueKind:
     """Return the kind of a set of names, with undo texts for one added, one removed, or several."""
 
     def name(before: Collection[str], after: Collection[str]) -> str:
         added, removed = sorted(set(after) - set(before)), sorted(set(before) - set(after))
         if len(added) == 1 and len(removed) <= 1:
             return more.format(shorten(added[0]))
-        return less.format(shorten(removed[0])) if len(removed) == 1 and not added else many
+        return less.format(shorten(removed[0])) if len(removed) == 1 and not added else several
 
     return ValueKind(lambda texts: frozenset(_names(texts)), _write_names, name)
 

@@ -85,7 +85,9 @@ def figure_drawn(
             return run
 
         rows, known_figures = runs.done, runs.figures
-        scene = figure_of_runs(runs.study, rows, register, PALETTES[palette], known=known_figures)
+        scene = figure_of_runs(
+            runs.study, rows, register, PALETTES[palette], known_values=known_figures
+        )
         # One dot per screen pixel, within limits, since a window may be a few pixels or a wall
         # wide.
         dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)

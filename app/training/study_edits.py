@@ -249,15 +249,15 @@ class StudyEdits:
             if (new := self.kind(section)) != earlier:
                 self._exchange_texts(section, earlier, new)
 
-    def _exchange_texts(self, section: str, old: str, new: str) -> None:
+    def _exchange_texts(self, section: str, earlier: str, later: str) -> None:
         """Set aside the texts of keys that only one of two kinds has (`Section.own`)."""
-        of_old, of_new = (section_of(section, kind).own for kind in (old, new))
+        of_old, of_new = (section_of(section, kind).own for kind in (earlier, later))
         for name in {*of_old, *of_new}:
             key = f"{section}.{name}"
             if key in self._texts:
-                owner = old if name in of_old else SHARED
+                owner = earlier if name in of_old else SHARED
                 self._texts[f"{key}{OF_KIND}{owner}"] = self._texts.pop(key)
-            owner = new if name in of_new else SHARED
+            owner = later if name in of_new else SHARED
             if (aside := f"{key}{OF_KIND}{owner}") in self._texts:
                 self._texts[key] = self._texts.pop(aside)
 

@@ -137,7 +137,7 @@ def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions)
 def page_html(
     runs: Sequence[Run],
     panels: Sequence[str] | None = None,
-    options_: FigureOptions | None = None,
+    figure_options: FigureOptions | None = None,
     options: PageOptions = USUAL,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
@@ -152,7 +152,7 @@ def page_html(
         One to ten runs, each with a frame.
     panels : sequence of str, optional
         Views; by default `views_of`.
-    options_ : FigureOptions, optional
+    figure_options : FigureOptions, optional
         Plane, reference margins, selected nodes, ranges and pins; a page has both palettes.
     options : PageOptions
         Moments, title and colours.
@@ -172,10 +172,10 @@ def page_html(
     CancelledPageError
         `cancelled` returned True.
     """
-    options_ = FigureOptions(LIGHT) if options_ is None else options_
+    figure_options = FigureOptions(LIGHT) if figure_options is None else figure_options
     panels = views_of(runs) if panels is None else choose_panels(panels, runs)
     check_page(runs, panels, options)
-    check_view_options(options_.view, runs)
+    check_view_options(figure_options.view, runs)
 
     def watch(n_done: int, total: int) -> None:
         if cancelled is not None and cancelled():
@@ -183,7 +183,7 @@ def page_html(
         if progress is not None:
             progress(n_done, total)
 
-    pages = compute_pages(runs, panels, frames_of(runs, options.frames), options_, watch)
+    pages = compute_pages(runs, panels, frames_of(runs, options.frames), figure_options, watch)
     data = content(pages, options.title, watch)
     data |= {"start": options.colours, "program": f"Marginscope {core.__version__}"}
     return assemble_page(data)
@@ -193,7 +193,7 @@ def save_page(
     runs: Sequence[Run],
     path: Path,
     panels: Sequence[str] | None = None,
-    shown: FigureOptions | None = None,
+    figure_options: FigureOptions | None = None,
     options: PageOptions = USUAL,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
@@ -221,7 +221,7 @@ def save_page(
     """
     check_page_path(path)
     try:
-        text = page_html(runs, panels, shown, options, progress, cancelled)
+        text = page_html(runs, panels, figure_options, options, progress, cancelled)
     except CancelledPageError:
         return False
     write_whole(path, text.encode())

@@ -298,7 +298,7 @@ def figure_of_runs(
     register: Callable[[Run], Run],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
-    known: Known | None = None,
+    known_values: Known | None = None,
     sheet: PageSize = AUTOMATIC,
 ) -> FigureScene:
     """Return the figure of some run files of a study.
@@ -315,7 +315,7 @@ def figure_of_runs(
         Colours of the figure.
     verdicts : sequence of str
         Verdicts on the claims, for a figure with a layout.
-    known : mapping, optional
+    known_values : mapping, optional
         Values of a sweep's table by the names of cells; files that add nothing are not opened.
     sheet : PageSize
         Size of the figure and of its letters.
@@ -333,7 +333,7 @@ def figure_of_runs(
     if layout is None:
         options = FigureOptions(palette, sheet=sheet)
         return build_scene([register(open_run(path)) for path in paths], options=options)
-    cells = cells_of_runs(study, layout, paths, register, known)
+    cells = cells_of_runs(study, layout, paths, register, known_values)
     caption = Caption(study.title, study.source, "", tuple(verdicts))
     return study_scene(layout, cells, caption, palette, sheet)
 
@@ -343,10 +343,10 @@ def cells_of_runs(
     layout: FigureLayout,
     paths: Sequence[Path],
     register: Callable[[Run], Run],
-    known: Known | None = None,
+    known_values: Known | None = None,
 ) -> list[StudyCell]:
     """Return the cells of some run files that have frames; arguments as of `figure_of_runs`."""
-    rows = _by_rows(study, layout, paths, known or {}, register)
+    rows = _by_rows(study, layout, paths, known_values or {}, register)
     # By name, independent of the folder's order.
     cells = [rows.get(path) or open_cell(path, study, register) for path in sorted(paths)]
     return [cell for cell in cells if cell is not None]
@@ -356,21 +356,21 @@ def _by_rows(
     study: Study,
     layout: FigureLayout,
     paths: Sequence[Path],
-    known: Known,
+    known_values: Known,
     register: Callable[[Run], Run],
 ) -> dict[Path, StudyCell]:
     """Return the cells of the grid that have files and rows, none of them opened yet.
 
     Cells are left out if only their files know a setting that the layout needs.
     """
-    if not known:
+    if not known_values:
         return {}
     files = {path.stem: path for path in paths}
     cells = {}
     for cell in study.cells():
         path = files.get(f"{study.id}__{cell.name}")
-        if path is not None and cell.name in known:
-            by_row = cell_by_row(cell, path, known[cell.name], study, register)
+        if path is not None and cell.name in known_values:
+            by_row = cell_by_row(cell, path, known_values[cell.name], study, register)
             if all(_has_settings(by_row, panel) for panel in layout.panels):
                 cells[path] = by_row
     return cells

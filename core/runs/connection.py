@@ -94,8 +94,8 @@ class Connection:
     `shown` is the path in messages; `real` the file that is read, which differs for a private copy.
     """
 
-    def __init__(self, shown: Path, real: Path, *, immutable: bool, folder: Path | None) -> None:
-        self.shown, self.real = shown, real
+    def __init__(self, path: Path, real: Path, *, immutable: bool, folder: Path | None) -> None:
+        self.shown, self.real = path, real
         self.identity: tuple[int, int] | None = None  # of the file, just before it was opened
         self.copied: tuple[Path, tuple[object, ...]] | None = None  # original and its signature
         self._immutable = immutable

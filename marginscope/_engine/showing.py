@@ -239,9 +239,9 @@ def _open_runs(subject: Any, stack: ExitStack) -> list[Run]:
     return runs
 
 
-def _of_path(shown: str | os.PathLike[str], stack: ExitStack) -> Run | Study | Path:
+def _of_path(place: str | os.PathLike[str], stack: ExitStack) -> Run | Study | Path:
     """Return the run, the folder of runs, or the study of a path."""
-    text = os.fspath(shown)
+    text = os.fspath(place)
     path = Path(text)
     if text in shipped_ids() or path.suffix == ".toml":
         return find_study(text, {})

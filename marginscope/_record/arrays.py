@@ -116,15 +116,14 @@ def examples(x: Any, y: Any, test: tuple[Any, Any] = (None, None), real: bool = 
         return Examples(points, own, k, real=real)
     if test[0] is None or test[1] is None:
         raise InputError("x_test and y_test belong together; give both, or neither.")
-    test_points = _points(test[0], "x_test")
-    if test_points.shape[1] != points.shape[1]:
+    tests = _points(test[0], "x_test")
+    if tests.shape[1] != points.shape[1]:
         raise InputError(
-            f"x_test has {test_points.shape[1]} columns and x has {points.shape[1]}; "
-            "they must agree."
+            f"x_test has {tests.shape[1]} columns and x has {points.shape[1]}; they must agree."
         )
-    test_labels = _labels(test[1], "y_test", test_points.shape[0])
+    test_labels = _labels(test[1], "y_test", tests.shape[0])
     test_labels = test_labels if real else _file_labels(test_labels, k, "y_test")
-    return Examples(points, own, k, test_points, test_labels, real)
+    return Examples(points, own, k, tests, test_labels, real)
 
 
 def _points(value: Any, name: str) -> Floats:

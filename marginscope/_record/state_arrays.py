@@ -39,7 +39,7 @@ class Sizes:
         return ((1, m), (m,), (m, 1)) if self.k == 1 else ((self.k, m),)
 
 
-def select_array(state: Any, name: Name | None, which: str) -> Any:
+def select_array(state: Any, name: Name | None, role: str) -> Any:
     """Return the array of a name in a state.
 
     Parameters
@@ -48,7 +48,7 @@ def select_array(state: Any, name: Name | None, which: str) -> Any:
         Names to arrays, or to such mappings.
     name : str, sequence or callable, or None
         Name, names of nested mappings, or function of the state.
-    which : str
+    role : str
         V, a, b or c, for the message.
 
     Returns
@@ -68,14 +68,14 @@ def select_array(state: Any, name: Name | None, which: str) -> Any:
     else:
         for part in (name,) if isinstance(name, str) else tuple(name):
             if not isinstance(state, Mapping):
-                raise InputError(f"{which}: {NO_MAPPING}.")
+                raise InputError(f"{role}: {NO_MAPPING}.")
             if part not in state:
                 near = did_you_mean(str(part), [printable(str(key)) for key in state])
-                raise InputError(f"{which}: a state has no {part!r}; {near}")
+                raise InputError(f"{role}: a state has no {part!r}; {near}")
             state = state[part]
     # A few bytes can repeat a tensor without limit (strides of 0), which a copy would expand.
     if isinstance(shape := getattr(state, "shape", None), tuple):
-        check_size(tuple(shape), which)
+        check_size(tuple(shape), role)
     return state
 
 
@@ -115,7 +115,7 @@ def mappings(state: Any) -> Iterator[tuple[Path, Mapping[Any, Any]]]:
         todo += [((*path, key), value) for key, value in one.items() if isinstance(value, Mapping)]
 
 
-def find_name(state: Any, name: str, part: str) -> Path:
+def find_name(state: Any, name: str, role: str) -> Path:
     """Find an array by its name in a state, or in the mapping of weights within it.
 
     Parameters
@@ -124,7 +124,7 @@ def find_name(state: Any, name: str, part: str) -> Path:
         Names to arrays, or to such mappings.
     name : str
         Prefixes that wrappers add to all names ("module.fc1.weight") may be left out.
-    part : str
+    role : str
         V, a, b or c, for the message.
 
     Returns
@@ -151,10 +151,10 @@ def find_name(state: Any, name: str, part: str) -> Path:
         places = [place for word in WEIGHTS for place in places if word in place[:-1]][:1] or places
     if len(places) > 1:
         text = " and ".join(_place_text(place) for place in places[:FEW])
-        raise InputError(f"{part}: a state has {name!r} at {text}; name one of these.")
+        raise InputError(f"{role}: a state has {name!r} at {text}; name one of these.")
     if not places:
         names = [printable(str(key)) for _, one in mappings(state) for key in one][:MOST_NAMES]
-        raise InputError(f"{part}: a state has no {name!r}; {did_you_mean(name, names)}")
+        raise InputError(f"{role}: a state has no {name!r}; {did_you_mean(name, names)}")
     return places[0]
 
 
