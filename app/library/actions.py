@@ -204,10 +204,10 @@ class LibraryActions(QObject):
         if sentences:
             remainder = f" ({len(sentences) - 1} more)" if len(sentences) > 1 else ""
             self._report(sentences[0] + remainder)
-        moved = tuple(self._moved.popleft() for _ in range(len(self._moved)))
-        if moved:
-            self._undoable = moved
-            sentence = f"Moved {_name_all(moved)} to the trash."
+        trashed_entries = tuple(self._moved.popleft() for _ in range(len(self._moved)))
+        if trashed_entries:
+            self._undoable = trashed_entries
+            sentence = f"Moved {_name_all(trashed_entries)} to the trash."
             self.runs_trashed.emit(sentence, (self._undo,))
 
     def _on_undo(self) -> None:
@@ -240,8 +240,8 @@ def _describe(entry: Entry, change: Callable[[RunNotes], RunNotes], library: Lib
     return ""
 
 
-def _trash(entry: Entry, moved: deque[Entry], library: Library) -> str:
-    moved.append(replace(entry, path=library.move_to_trash(entry), origin=entry.path))
+def _trash(entry: Entry, trashed_entries: deque[Entry], library: Library) -> str:
+    trashed_entries.append(replace(entry, path=library.move_to_trash(entry), origin=entry.path))
     return ""
 
 

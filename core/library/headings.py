@@ -52,17 +52,19 @@ def headings(summaries: Iterable[RunSummary], stems: Iterable[str]) -> list[str]
 
 def _of_study(runs: Sequence[tuple[RunSummary, str]]) -> list[str]:
     values: list[Mapping[str, object]] = [summary.settings for summary, _ in runs]
-    keys = _varied(values)
+    keys = _varied_keys(values)
     if any(mark in stem for _, stem in runs for mark in IN_FILE_NAMES):
         named = [RunDescription(summary.settings, "", stem) for summary, stem in runs]
         values = [run.values for run in named]
-        varied = _varied(values, dict.fromkeys(key for run in named for key in run.keys))
+        varied = _varied_keys(values, dict.fromkeys(key for run in named for key in run.keys))
         if _count(values, varied) == _count(values, {*keys, *varied}):
             keys = varied
     return [_heading(summary, of, keys) for (summary, _), of in zip(runs, values, strict=True)]
 
 
-def _varied(values: Sequence[Mapping[str, object]], keys: Iterable[str] | None = None) -> list[str]:
+def _varied_keys(
+    values: Sequence[Mapping[str, object]], keys: Iterable[str] | None = None
+) -> list[str]:
     """Return those keys, of all or of some, that have several values and define a run."""
     first: dict[str, object] = {}
     several = set()
