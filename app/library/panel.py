@@ -294,11 +294,11 @@ class LibraryPanel(QWidget):
 
     def set_columns(self, names: Sequence[str]) -> None:
         """Show these columns; FIRST if none of them exists."""
-        known = [column.name for column in COLUMNS if column.name in names] or FIRST
+        columns = [column.name for column in COLUMNS if column.name in names] or FIRST
         for place, column in enumerate(COLUMNS):
-            self.table.setColumnHidden(place, column.name not in known)
+            self.table.setColumnHidden(place, column.name not in columns)
         for action in self._menu.actions():
-            action.setChecked(action.data() in known)
+            action.setChecked(action.data() in columns)
 
     def _toggle_column(self, action: QAction) -> None:
         names = set(self.shown_columns)

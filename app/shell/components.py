@@ -291,7 +291,7 @@ class Components(QObject):
             source.message.connect(bar.show_message)
         self.training.notice.connect(self.action_state.show_choice)
         self.export.error.connect(bar.show_message)
-        for done in (self.export.finished, self.export.export_refused, self.view_menu.status):
-            done.connect(bar.show_notice)
+        for finished in (self.export.finished, self.export.export_refused, self.view_menu.status):
+            finished.connect(bar.show_notice)
         self.theory.status.connect(self.window.status.show_work)
         self.window.theory.summary_changed.connect(self.window.status.show_summary)

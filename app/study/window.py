@@ -85,9 +85,9 @@ class SweepAxes(QWidget):
 
     def show_scales(self, horizontal: bool, vertical: bool) -> None:
         """Check the boxes of logarithmic axes."""
-        for box, shown in ((self.log_x, horizontal), (self.log_y, vertical)):
+        for box, has_log in ((self.log_x, horizontal), (self.log_y, vertical)):
             with QSignalBlocker(box):
-                box.setChecked(shown)
+                box.setChecked(has_log)
 
     def _rebuild(self) -> None:
         """Offer a choice for each other axis with several values."""

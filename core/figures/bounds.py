@@ -41,7 +41,7 @@ def predicted_curves(
     tuple of BoundCurve
         NaN at other frames.
     """
-    found = []
+    curves = []
     for name in names:
         prediction = next((one for one in predictions_of(run, name) if one.applies(run)), None)
         if prediction is None:
@@ -50,8 +50,8 @@ def predicted_curves(
             item, values = observable_of(column), np.full(run.frames, np.nan)
             values[frames] = [float(item.value_at(run, index)) for index in frames.tolist()]
             label = prediction.label if column == prediction.name else ""
-            found.append(BoundCurve(f"{PREDICTED}{column}", label, name, values, prediction))
-    return tuple(found)
+            curves.append(BoundCurve(f"{PREDICTED}{column}", label, name, values, prediction))
+    return tuple(curves)
 
 
 def bound_at_frames(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:

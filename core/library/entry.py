@@ -270,14 +270,14 @@ def _parent(
     if not facts.parent:
         return None
     # Of several copies, the one in the same folder.
-    same = names.get(facts.parent_run, []) if facts.parent_run else []
-    nearby = [place for place in same if entries[place].path.parent == entry.path.parent]
-    if nearby or same:
-        return (nearby or same)[0]
-    known = files.get((entry.path.parent, facts.parent))
+    matches = names.get(facts.parent_run, []) if facts.parent_run else []
+    nearby = [place for place in matches if entries[place].path.parent == entry.path.parent]
+    if nearby or matches:
+        return (nearby or matches)[0]
+    path = files.get((entry.path.parent, facts.parent))
     # A file of that name with another run is not the parent.
-    foreign = known is not None and facts.parent_run and entries[known].facts.run
-    return None if foreign else known
+    foreign = path is not None and facts.parent_run and entries[path].facts.run
+    return None if foreign else path
 
 
 def _walk_tree(
@@ -285,14 +285,14 @@ def _walk_tree(
 ) -> list[tuple[Entry, int]]:
     """Return the rows depth first; runs that are each other's parents count as if they had none."""
     rows: list[tuple[Entry, int]] = []
-    seen: set[int] = set()
+    visited: set[int] = set()
     for first in (*roots, *range(len(entries))):
-        waiting = [(first, 0)] if first not in seen else []
+        waiting = [(first, 0)] if first not in visited else []
         while waiting:
             place, depth = waiting.pop()
-            if place in seen:
+            if place in visited:
                 continue
-            seen.add(place)
+            visited.add(place)
             rows.append((entries[place], depth))
             waiting += [(child, depth + 1) for child in reversed(below.get(place, []))]
     return rows

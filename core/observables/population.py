@@ -23,8 +23,8 @@ TOLERANCE = 1e-10
 def has_teacher(run: Run) -> bool:
     """Return True for a plain ReLU network on Gaussian inputs with a known teacher."""
     data, network = run.experiment.data, run.network
-    known = isinstance(data, RegressionData) and data.units > 0 and not run.is_external
-    return known and isinstance(network, Standard) and network.plain_relu
+    has_units = isinstance(data, RegressionData) and data.units > 0 and not run.is_external
+    return has_units and isinstance(network, Standard) and network.plain_relu
 
 
 @cached_per_run
@@ -106,7 +106,7 @@ def _solution(run: Run) -> tuple[OrderParameters, Any]:
     start = OrderParameters.of_weights(*weights(run, run.origin), teacher(run))
     until = 10.0 ** float(run.experiment.dynamics.until_log10_time)
     step = getattr(run.experiment.dynamics, "step", None) or 0.0
-    found = solve_ivp(
+    solution = solve_ivp(
         lambda _, flat: start.unpack(flat).slope(),
         (0.0, 1.001 * until + 2.0 * step),
         start.pack(),
@@ -115,7 +115,7 @@ def _solution(run: Run) -> tuple[OrderParameters, Any]:
         atol=TOLERANCE * 1e-3,
         dense_output=True,
     )
-    return start, found.sol
+    return start, solution.sol
 
 
 def ode_risk(run: Run, t: Array) -> Array:

@@ -10,7 +10,7 @@ from core.problem.problem import Problem, with_directions
 
 def teacher_of(problem: Problem) -> ReluTeacher:
     """Return the teacher of a problem whose data know it."""
-    known = with_directions(problem).directions
-    up, down = known["positive"], known["negative"]
+    directions = with_directions(problem).directions
+    up, down = directions["positive"], directions["negative"]
     signs = np.concatenate([np.ones(up.shape[0]), -np.ones(down.shape[0])])
     return ReluTeacher(signs, np.concatenate([up, down]))
