@@ -23,6 +23,8 @@ MARGIN, LINE = 2.5, 3.2
 MOST_COLUMNS = 4
 KEY_LINE = 3.5
 LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # sides of a panel
+# A sheet without a height is kept to the text height of A4, by panels as low as this.
+PAPER_HEIGHT, LOW = 240.0, 28.0
 LOWEST = 24.0  # height of panels that are lowered to fit a page
 PAGE_HEIGHT = 240.0  # text height of a page; higher figures get lower panels
 LETTER_EM, BOLD_EM = 0.54, 0.71  # mean width of a letter; bold lines of titles reach .705
@@ -281,7 +283,9 @@ def page(
     fixed += len(wrapped) * (HEADING - LINE + lines * FOOT) * scale + sum(map(sum, rooms))
     # Square panels, lower ones on a wide sheet.
     usual = grid.side if sheet.width is None else min(grid.side, HIGHEST * scale)
-    high = panel_height(sheet, usual, fixed, len(wrapped) * lines)
+    count = len(wrapped) * lines
+    usual = min(usual, max(LOW * scale, (PAPER_HEIGHT * scale - fixed) / count))
+    high = panel_height(sheet, usual, fixed, count)
     boxes = []
     for heading, heads in zip(wrapped, rooms, strict=True):
         for text in heading:

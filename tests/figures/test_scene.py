@@ -205,6 +205,15 @@ def test_ten_runs_fit() -> None:
     assert len(scene.panels) == 40
 
 
+def test_many_panels_are_lowered_to_the_height_of_a_page() -> None:
+    """Three runs by five views were 471 mm high; A4 has 297 mm."""
+    run = two_runs()[0]
+    few, many = build_scene([run] * 2), build_scene([run] * 3, (*PANELS, "curves"))
+    assert few.panels[0].box.height == few.panels[0].box.width
+    assert few.height_mm < 240.0 and many.height_mm < 330.0
+    assert all(panel.box.height >= 28.0 for panel in many.panels)
+
+
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_degenerate_runs_have_scenes(name) -> None:
     run = DEGENERATE[name]()
