@@ -32,7 +32,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of installed packages with the example of the documents; all is undone after."""
+    """Yield a folder of installed packages with the documents' example; undo everything after."""
     folder = tmp_path / "site"
     shutil.copytree(EXAMPLE / "my_paper", folder / "my_paper")
     about = folder / "my_paper-0.1.0.dist-info"

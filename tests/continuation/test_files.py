@@ -226,7 +226,7 @@ def test_other_settings_begin_anew(tmp_path: Path) -> None:
 
 
 def put(name: str, values: object, shape: object = None, dtype: str = "float64") -> object:
-    """A statement that sets an array, with a checksum that matches."""
+    """Return a statement that sets an array, with a checksum that matches."""
     data = np.asarray(values, dtype=np.float64).tobytes()
     count = len(data) // 8
     text = f"[{count}]" if shape is None else str(shape)
