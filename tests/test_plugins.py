@@ -91,7 +91,7 @@ def test_nothing_is_loaded_before_trust(site: Path, call: Call) -> None:
     with pytest.raises(UntrustedCodeError, match=r'^network\.kind = "?\'?signed_square'):
         build_experiment({"network": {"kind": "signed_square"}}, "form")
     status, out, _ = call("trust", "my-paper")
-    assert status == 0 and "# ---- my_paper/kinds.py" in out and "say so with --yes" in out
+    assert status == 0 and "# ---- my_paper/kinds.py" in out and "add --yes" in out
     assert "my_paper" not in sys.modules and "signed_square" not in NETWORKS
     assert not (site / "runs").exists()
 
