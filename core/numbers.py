@@ -109,6 +109,7 @@ def natural_key(text: str) -> list[tuple[int, str]]:
 
 # ------------------------------------------------------------ numbers, powers of ten, and moments
 
+LOG10 = "log\u2081\u2080"
 MINUS = "\u2212"
 # Numbers outside SMALL ... LARGE are written with a power of ten.
 LARGE, SMALL = 1e4, 1e-4

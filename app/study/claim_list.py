@@ -11,13 +11,12 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
-from app.widgets.axis import LOG10
 from app.widgets.labels import heading_label, plain_tip, quiet_label, rich_label, rich_tip
 from app.widgets.layouts import add_all, fill_scrolled, space
 from app.widgets.screen_text import rich
 from app.widgets.verdict_mark import VerdictStyle, hue_of, paint_mark
 from core.figures.palette import Palette
-from core.numbers import MINUS, RAISED
+from core.numbers import LOG10, MINUS, RAISED
 from core.studies.study import Study
 
 if TYPE_CHECKING:

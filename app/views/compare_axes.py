@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.views.pixels import log10_text, resolved_text
-from app.widgets.axis import LOG10, NORM_SQUARED, far_times, logarithmic, plain, powers
+from app.widgets.axis import NORM_SQUARED, far_times, logarithmic, plain, powers
 from core.comparison.comparison import Comparison
 from core.figures.ticks import TickMaker, Ticks
+from core.numbers import LOG10
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 Floats = NDArray[np.float64]

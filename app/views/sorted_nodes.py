@@ -14,12 +14,11 @@ from app.state.node_values import Indices
 from app.views.node_view import NO_INNER, NodeView, absence_of_nodes
 from app.views.pixels import resolved_text
 from app.views.view import Numbers
-from app.widgets.axis import LOG10
 from app.widgets.header import TimeColours
 from app.widgets.items import CurveStack, Markers, Style, ZeroLine, path_of, pen_of
 from app.widgets.plot_item import NO_POINTS, Home
 from core.figures.palette import Palette, dim_colours, time_colours
-from core.numbers import raise_powers, time_text
+from core.numbers import LOG10, raise_powers, time_text
 
 MOST_MOMENTS = 40
 MOST_POINTS = 512  # of a curve; a screen has fewer pixels

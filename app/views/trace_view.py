@@ -25,7 +25,7 @@ from app.views.pixels import (
     resolved_text,
 )
 from app.views.view import Bound, Numbers, RunView
-from app.widgets.axis import LOG10, NORM_SQUARED, far_times, plain, powers
+from app.widgets.axis import NORM_SQUARED, far_times, plain, powers
 from app.widgets.header import Sign
 from app.widgets.items import CurveStack, PlotLines, ZeroLine, path_of, pen_of
 from app.widgets.labels import rich_tip
@@ -34,6 +34,7 @@ from app.widgets.overlay import HoverReadout, Overlay
 from app.widgets.plot_item import Drag, Home
 from core.figures.palette import Palette, rgba
 from core.figures.ticks import needs_logarithm
+from core.numbers import LOG10
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 DASHES: dict[Sign, tuple[float, ...]] = {"dashed": (5.0, 3.0), "dotted": (1.5, 2.5)}

@@ -18,7 +18,6 @@ from core.figures.primitives import Strip
 from core.figures.ticks import TickMaker, Ticks
 from core.numbers import raise_powers
 
-LOG10 = "log\u2081\u2080"
 NORM_SQUARED = "|W|\u00b2"
 
 
