@@ -119,7 +119,8 @@ class RegressionData(TargetData, Law):
     """Gaussian inputs; y ~ N(0, 1) independent of x, or a teacher's output with noise.
 
     With `units` > 0 y = f(x) + noise z, f(x) = sum_j a_j relu(<w_j, x>), a_j, w_j and z N(0, 1), or
-    a_j = 1 and w_j = e_j; the directions are the teacher's, as those of the kind "teacher".
+    a_j = 1 and w_j = e_j; the directions are the teacher's, as those of the kind "teacher". erf
+    neurons are erf(<w_j, x>/sqrt(2)), with w_j ~ N(0, I/d) and a_j = 1.
 
     >>> data = RegressionData(d=3, n=6).sample(np.random.default_rng(0))
     >>> g = np.random.default_rng(0)
@@ -143,6 +144,13 @@ class RegressionData(TargetData, Law):
         source="Saad and Solla 1995 (orthonormal)",
         added=True,
     )
+    neurons: Literal["relu", "erf"] = setting(
+        "relu",
+        meaning="the teacher's: relu(z), or erf(z/sqrt(2)) with a_j = 1, and w_j ~ N(0, I/d) if "
+        "random",
+        source="Saad and Solla 1995 (erf)",
+        added=True,
+    )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     @model_validator(mode="after")
@@ -153,6 +161,11 @@ class RegressionData(TargetData, Law):
                 f"{self.units} and d = {self.d}; give 1 to {self.d} units",
                 keys=("teacher", "units", "d"),
             )
+        if self.neurons == "erf" and not self.units:
+            raise RuleError(
+                'neurons = "erf" are those of a teacher, but units = 0; give at least 1 unit',
+                keys=("neurons", "units"),
+            )
         return self
 
     def directions(self, generator: Generator) -> dict[str, Array]:
@@ -161,11 +174,22 @@ class RegressionData(TargetData, Law):
             return {}
         if self.teacher == "orthonormal":
             return {"positive": np.eye(self.units, self.d), "negative": np.zeros((0, self.d))}
+        if self.neurons == "erf":
+            rows = generator.standard_normal((self.units, self.d)) / np.sqrt(self.d)
+            return {"positive": rows, "negative": np.zeros((0, self.d))}
         return TeacherData(d=self.d, units=self.units).directions(generator)
+
+    def _outputs(self, x: Array, known: Directions) -> Array:
+        """Return the teacher's outputs f(x), (n,)."""
+        if self.neurons == "relu":
+            return TeacherData.outputs(x, known)
+        from scipy.special import erf
+
+        return np.asarray(erf(x @ known["positive"].T / np.sqrt(2.0)).sum(axis=1))
 
     def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
         x = generator.standard_normal((count, self.d))
-        y = TeacherData.outputs(x, known) if self.units else generator.standard_normal(count)
+        y = self._outputs(x, known) if self.units else generator.standard_normal(count)
         if self.noise:
             y = y + self.noise * generator.standard_normal(count)
         return x, y

@@ -7,6 +7,7 @@ from operator import attrgetter
 from numpy.random import Generator
 
 from core.network.bias import Bias, Multiclass
+from core.network.committee import Committee
 from core.network.custom import Custom
 from core.network.deep_linear import DeepLinear
 from core.network.diagonal import DiagonalLinear
@@ -33,6 +34,7 @@ NETWORKS: Registry[type[Network]] = Registry(
     Linear,
     DiagonalLinear,
     DeepLinear,
+    Committee,
     Head,
     Custom,
 )

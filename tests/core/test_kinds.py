@@ -28,6 +28,7 @@ CASES = (
     Case("head"),
     Case("head", settings={"normaliser": "layer", "depth": 3}),
     *LINEAR_PREDICTORS,
+    Case("committee"),
 )
 EVERY = pytest.mark.parametrize("case", CASES, ids=str)
 
