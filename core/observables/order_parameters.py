@@ -86,10 +86,10 @@ def length_overlap(run: Run, index: int) -> float:
 
 
 def pair_overlap(run: Run, index: int) -> float:
-    """Return the mean of Q_jk over j != k; NaN for one neuron."""
+    """Return the mean of Q_jk over j != k, of at least two neurons."""
     Q, _ = overlaps(run, index)
     m = Q.shape[0]
-    return float((Q.sum() - np.trace(Q)) / (m * (m - 1))) if m > 1 else float("nan")
+    return float((Q.sum() - np.trace(Q)) / (m * (m - 1)))
 
 
 def own_overlap(run: Run, index: int) -> float:
@@ -99,21 +99,30 @@ def own_overlap(run: Run, index: int) -> float:
 
 
 def other_overlap(run: Run, index: int) -> float:
-    """Return the mean of all other R_jn; NaN for one neuron."""
+    """Return the mean of all other R_jn, of at least two neurons."""
     _, R = overlaps(run, index)
     m, M = R.shape
-    return float((R.sum() - R.max(axis=0).sum()) / ((m - 1) * M)) if m > 1 else float("nan")
+    return float((R.sum() - R.max(axis=0).sum()) / ((m - 1) * M))
+
+
+def has_pairs(run: Run) -> bool:
+    """Return True for at least two neurons with a teacher."""
+    return has_teacher(run) and run.network.m > 1
 
 
 def _make(
-    name: str, title: str, formula: str, tex: str, function: Callable[[Run, int], float]
+    name: str,
+    title: str,
+    formula: str,
+    tex: str,
+    function: Callable[[Run, int], float],
+    applies: Callable[[Run], bool] = has_teacher,
 ) -> Observable:
     def value(run: Run, index: int) -> float:
-        return function(run, index) if has_teacher(run) else float("nan")
+        return function(run, index) if applies(run) else float("nan")
 
-    return Observable(
-        name, title, formula, SOURCE, value, applies=has_teacher, where=WHERE, tex=tex
-    )
+    where = WHERE if applies is has_teacher else f"{WHERE}, with m > 1"
+    return Observable(name, title, formula, SOURCE, value, applies=applies, where=where, tex=tex)
 
 
 OBSERVABLES = (
@@ -130,6 +139,7 @@ OBSERVABLES = (
         "mean of Q_jk over j != k, Q = V V'",
         r"\langle Q_{jk}\rangle_{j\neq k}",
         pair_overlap,
+        has_pairs,
     ),
     _make(
         "own_overlap",
@@ -144,5 +154,6 @@ OBSERVABLES = (
         "mean of R_jn over the teacher's units n and all neurons but the nearest, R = V V*'",
         r"\langle R_{jn}\rangle_{R_{jn}<\max}",
         other_overlap,
+        has_pairs,
     ),
 )

@@ -51,6 +51,7 @@ def test_one_neuron_has_no_others(tmp_path: Path) -> None:
     with recorded(tmp_path, **tables, dynamics=DESCENT) as run:
         assert np.isnan(OBSERVABLES["pair_overlap"].value_at(run, 0))
         assert np.isnan(OBSERVABLES["other_overlap"].value_at(run, 0))
+        assert set(NAMES) & set(scalar_columns(run)) == {"length_overlap", "own_overlap"}
         assert OBSERVABLES["own_overlap"].value_at(run, 0) == order_parameters(run).R[0].mean()
 
 

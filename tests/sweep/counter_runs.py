@@ -280,6 +280,22 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
         changed("data.p=[5]; run.seed=[0]", literally("width * (p - 1)", "(18 - width) * (p - 1)")),
         untrained("run.seed=[0]"),
     ),
+    "saad95-online": (
+        # Steps of .6: a lower plateau, which lasts.
+        changed(
+            "run.seed=[0]; recording.frames=40",
+            literally("0.00375", "0.0015"),
+            literally("2.18", "1.48"),
+        ),
+        # Another teacher, of few dimensions, and descent in place of the flow.
+        changed(
+            "run.seed=[0]; recording.frames=40; data.teacher=random; data.d=8; data.seed=3",
+            literally("0.00375", "0.1875"),
+            literally("0.00125", "0.0625"),
+            literally("2.18", "1.48"),
+            literally('"dynamics.kind" = "population"', '"dynamics.kind" = "gd"'),
+        ),
+    ),
     "saad95-plateau": (
         # A random teacher, and online steps of a hundred times the length.
         changed(

@@ -24,6 +24,7 @@ SLOW = {
     "frei23-figure-4",
     "frei23-xor",
     "morwani24-grokking",
+    "saad95-online",
     "saad95-plateau",
     "telgarsky22-theorem-3-3",
     "wei19-figure-3-right",

@@ -85,6 +85,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "morwani24-margin": ("data.p=5", "network.m=8", "dynamics.until_log10_time=0"),
     "morwani24-penalty": ("data.p=5", "network.m=8", "dynamics.until_log10_time=0"),
     "morwani24-width": ("data.p=5", "network.m=8", "dynamics.until_log10_time=0"),
+    "saad95-online": ("data.d=8", "dynamics.until_log10_time=-1", "recording.log10_times=[]"),
     "saad95-plateau": ("network.m=4", "dynamics.until_log10_time=0", "recording.log10_times=[]"),
     "saxe14-depth": ("network.m=4", "dynamics.until_log10_time=0"),
     "saxe14-modes": ("network.m=4", "dynamics.until_log10_time=0"),
