@@ -126,6 +126,14 @@ class OrderParameters:
         b = np.concatenate([self.a, -self.c])
         return max(0.5 * float(b @ self._means() @ b), 0.0)
 
+    def overlap(self) -> float:
+        """Return the mean over teacher units n of max_j R_jn/sqrt(Q_jj T_nn)."""
+        sizes = np.sqrt(np.maximum(np.diagonal(self.Q), 0.0))[:, None] * np.sqrt(
+            np.diagonal(self.T)
+        )
+        cosines = np.divide(self.R, sizes, out=np.zeros_like(self.R), where=sizes > 0.0)
+        return float(cosines.max(axis=0).mean())
+
     def slope(self) -> Array:
         """Return d(a, Q, R)/dt as one vector."""
         K, (d_a, D) = self.a.size, self._velocities()

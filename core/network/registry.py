@@ -18,6 +18,7 @@ from core.network.parametrisation import Array, Arrays, Network, Shape
 from core.network.quadratic import Quadratic
 from core.network.recorded_network import Recorded
 from core.network.section import NetworkSection
+from core.network.single_index import SingleIndex
 from core.network.standard import FixedOuter, Scalar, Standard
 from core.settings import Registry
 
@@ -35,6 +36,7 @@ NETWORKS: Registry[type[Network]] = Registry(
     DiagonalLinear,
     DeepLinear,
     Committee,
+    SingleIndex,
     Head,
     Custom,
 )

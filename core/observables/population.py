@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from core.data.regression import RegressionData
 from core.network.committee import Committee
 from core.network.gaussian_inputs import OrderParameters, Teacher
+from core.network.single_index import SingleIndex
 from core.network.standard import Standard
 from core.observables.observable import Observable, Shape, cached_per_frame, cached_per_run
 from core.observables.prediction import Prediction
@@ -23,12 +24,14 @@ TOLERANCE = 1e-10
 
 
 def has_teacher(run: Run) -> bool:
-    """Return True for plain ReLU or erf neurons on Gaussian inputs with a teacher of the same."""
+    """Return True for a network on Gaussian inputs with a teacher of the same neurons."""
     data, network = run.experiment.data, run.network
     if run.is_external or not isinstance(data, RegressionData) or not data.units:
         return False
     if isinstance(network, Committee):
         return data.neurons == "erf"
+    if isinstance(network, SingleIndex):
+        return data.neurons == "hermite" and data.degree == network.order
     return isinstance(network, Standard) and network.plain_relu and data.neurons == "relu"
 
 
@@ -148,8 +151,17 @@ def ode_log10_risk(run: Run, t: Array) -> Array:
         return np.asarray(np.log10(ode_risk(run, t)))
 
 
+def ode_overlap(run: Run, t: Array) -> Array:
+    """Return the mean over teacher units of the largest cosine, by the ODE, at times t (T,)."""
+    start, solution = _solution(run)
+    return np.array([start.unpack(solution(one)).overlap() for one in np.asarray(t).tolist()])
+
+
 SOURCE = "saad95; docs/theory.md, 4.18"
-WHERE = 'plain ReLU and erf networks on data.kind = "regression" with a teacher of the same neurons'
+WHERE = (
+    'plain ReLU, erf and Hermite networks on data.kind = "regression" with a teacher of the same '
+    "neurons"
+)
 ODE = "the risk of d(a, Q, R)/dt, Q = V V', R = V V*', from the run's start"
 TEX = r"\frac{1}{2}\,E(f-f^*)^2"
 OBSERVABLES = (
@@ -225,5 +237,18 @@ PREDICTIONS = (
         condition,
         WHERE,
         tex=rf"\log_{{10}}\,{TEX}",
+    ),
+    Prediction(
+        "teacher_overlap_ode",
+        "teacher_overlap",
+        "ODE",
+        "overlap with the teacher by the ODE of the order parameters",
+        "mean over n of max_j R_jn/(Q_jj T_nn)^(1/2), by d(a, Q, R)/dt from the run's start",
+        SOURCE,
+        ode_overlap,
+        has_teacher,
+        condition,
+        WHERE,
+        tex=r"\frac{1}{M}\sum_n\max_j R_{jn}/\sqrt{Q_{jj}T_{nn}}",
     ),
 )

@@ -7,6 +7,7 @@ import numpy as np
 from core.data.regression import RegressionData
 from core.network.erf_inputs import ErfTeacher
 from core.network.gaussian_inputs import ReluTeacher, Teacher
+from core.network.hermite_inputs import HermiteTeacher
 from core.network.parametrisation import Array, Network
 from core.problem.problem import Problem, with_directions
 
@@ -17,8 +18,10 @@ def teacher_of(problem: Problem) -> Teacher:
     up, down = known["positive"], known["negative"]
     c = np.concatenate([np.ones(up.shape[0]), -np.ones(down.shape[0])])
     V, data = np.concatenate([up, down]), problem.experiment.data
-    erf = isinstance(data, RegressionData) and data.neurons == "erf"
-    return ErfTeacher(c, V) if erf else ReluTeacher(c, V)
+    neurons = data.neurons if isinstance(data, RegressionData) else "relu"
+    if isinstance(data, RegressionData) and neurons == "hermite":
+        return HermiteTeacher(c, V, data.degree)
+    return ErfTeacher(c, V) if neurons == "erf" else ReluTeacher(c, V)
 
 
 def student_weights(network: Network, flat: Array) -> tuple[Array, Array]:

@@ -7,9 +7,12 @@ from typing import Any, ClassVar, Literal, final
 from core.data.regression import RegressionData
 from core.errors import RuleError
 from core.network.committee import CommitteeNetwork
+from core.network.single_index import SingleIndexNetwork
 from core.network.standard import StandardNetwork
 from core.settings import setting
 from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
+
+NEURONS = {"standard": "relu", "committee": "erf", "single_index": "hermite"}
 
 
 @final
@@ -38,13 +41,20 @@ class PopulationFlow(DynamicsSection):
                 'teacher; use data.kind = "regression" with data.units of at least 1',
                 keys=("dynamics.kind", "data.kind", "data.units"),
             )
-        needed = "erf" if isinstance(experiment.network, CommitteeNetwork) else "relu"
+        network = experiment.network
+        needed = NEURONS[network.kind]
         if data.neurons != needed:
             raise RuleError(
                 f'dynamics.kind = "{self.kind}" compares network.kind = '
-                f'"{experiment.network.kind}" with a teacher of the same neurons, but '
+                f'"{network.kind}" with a teacher of the same neurons, but '
                 f'data.neurons = "{data.neurons}"; use data.neurons = "{needed}"',
                 keys=("data.neurons", "network.kind"),
+            )
+        if isinstance(network, SingleIndexNetwork) and network.degree != data.degree:
+            raise RuleError(
+                f"the network has degree {network.degree} and the teacher {data.degree}; use "
+                "the same for network.degree and data.degree",
+                keys=("network.degree", "data.degree"),
             )
         if loss.kind != "least_squares" or loss.l2 > 0.0:
             raise RuleError(
@@ -56,13 +66,13 @@ class PopulationFlow(DynamicsSection):
     def _check_neurons(self, experiment: Any) -> None:
         """Raise RuleError for networks whose exact risk has no closed form."""
         network = experiment.network
-        if isinstance(network, CommitteeNetwork):
+        if isinstance(network, CommitteeNetwork | SingleIndexNetwork):
             return
         if not isinstance(network, StandardNetwork):
             raise RuleError(
-                f'dynamics.kind = "{self.kind}" has closed formulas for plain ReLU and erf '
-                f'neurons, so it does not go with network.kind = "{network.kind}"; use '
-                'network.kind = "standard" or "committee"',
+                f'dynamics.kind = "{self.kind}" has closed formulas for plain ReLU, erf and '
+                f'Hermite neurons, so it does not go with network.kind = "{network.kind}"; use '
+                'network.kind = "standard", "committee" or "single_index"',
                 keys=("dynamics.kind", "network.kind"),
             )
         self._needs_relu(experiment)

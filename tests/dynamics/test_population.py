@@ -13,6 +13,7 @@ from scipy.special import erf
 from core.dynamics.registry import prepare
 from core.errors import InputError
 from core.network.gaussian_inputs import ReluTeacher
+from core.network.hermite_inputs import overlap_time
 from core.observables.registry import OBSERVABLES, predict
 from core.problem.problem import Problem, resolve_problem
 from core.problem.teacher import teacher_of
@@ -24,6 +25,10 @@ from tests.observables.columns import scalar_columns
 DATA = {"kind": "regression", "d": 6, "n": 40, "units": 2}
 ERF = {"data": {"neurons": "erf", "teacher": "orthonormal"}}
 COMMITTEE = {"kind": "committee", "m": 2, "init": "overlap", "overlap": 0.1}
+HERMITE = {
+    "data": {"neurons": "hermite", "units": 1, "degree": 3},
+    "network": {"kind": "single_index", "m": 1, "init": "overlap"},
+}
 FLOW = {"kind": "population", "step": 0.05, "until_log10_time": 0.7}
 
 
@@ -115,6 +120,38 @@ def test_online_steps_of_erf_neurons_lie_on_the_ode_of_their_length(
         assert np.abs(measured - risks).max() >= 2.0 * curve.largest
 
 
+@pytest.mark.parametrize(("k", "start"), [(1, 0.1), (2, 0.1), (3, 0.3)])
+def test_the_flow_of_a_hermite_neuron_takes_the_exact_time(
+    k: int, start: float, tmp_path: Path
+) -> None:
+    network = {"kind": "single_index", "degree": k, "init": "overlap", "overlap": start, "m": 1}
+    flow = {"kind": "population", "step": 0.01}
+    flow["until_log10_time"] = np.log10(overlap_time(k, start, 0.5))
+    data = {"neurons": "hermite", "teacher": "orthonormal", "units": 1, "degree": k}
+    with recorded(tmp_path, data=data, network=network, dynamics=flow) as run:
+        assert predict(run, "population_risk_ode").largest <= 1e-6
+        assert predict(run, "teacher_overlap_ode").largest <= 1e-6
+        last = run.frames - 1
+        wanted = overlap_time(k, start, float(OBSERVABLES["teacher_overlap"].value_at(run, last)))
+        assert run.t[last] == pytest.approx(wanted, rel=1e-6)
+        assert run.t[last] == pytest.approx(overlap_time(k, start, 0.5), abs=0.02)
+
+
+@pytest.mark.parametrize(("k", "most"), [(1, 0.1), (2, 0.35)])
+def test_online_steps_of_a_hermite_neuron(k: int, most: float, tmp_path: Path) -> None:
+    """The squares of steps lengthen v: by 5 and 50 % here, which slows it down."""
+    d = 400
+    network = {"kind": "single_index", "degree": k, "init": "overlap", "overlap": 0.3, "m": 1}
+    online = {"kind": "sgd", "step": 0.1 / d, "fresh": True, "until_log10_time": 0.2}
+    data = {"neurons": "hermite", "teacher": "orthonormal", "units": 1, "degree": k, "d": d}
+    with recorded(tmp_path, data=data, network=network, dynamics=online) as run:
+        assert predict(run, "teacher_overlap_ode").largest <= most
+        Q = OBSERVABLES["length_overlap"].trace(run)
+        assert Q[0] == pytest.approx(1.0, abs=1e-12)
+        rise = {1: (1.05, 1.2), 2: (1.5, 3.0)}[k]
+        assert rise[0] <= Q[-1] <= rise[1]
+
+
 def test_the_exact_risk_is_the_mean_over_fresh_inputs(tmp_path: Path) -> None:
     with recorded(tmp_path) as run:
         x = np.random.default_rng(3).standard_normal((200_000, 6))
@@ -199,6 +236,13 @@ def test_online_steps_follow_the_ode_where_they_are_short(tmp_path: Path) -> Non
         ({"network": {"kind": "committee", "m": 3}}, 'use data.neurons = "erf"'),
         ({"data": {"neurons": "erf"}}, 'use data.neurons = "relu"'),
         ({"data": {"neurons": "erf", "units": 0}}, "give at least 1 unit"),
+        ({"data": {"neurons": "hermite"}}, "use units = 1"),
+        (HERMITE, "the same for network.degree and data.degree"),
+        ({**HERMITE, "network": {"kind": "single_index", "m": 3}}, "use m = 1"),
+        (
+            {**HERMITE, "data": {**HERMITE["data"], "degree": 2, "d": 1}},
+            "choose data.d of at least 2",
+        ),
         ({**ERF, "network": {"kind": "committee", "m": 4, "init": "overlap"}}, "at most 3, or"),
         (
             {**ERF, "network": {"kind": "committee", "m": 2, "init": "overlap", "overlap": 0.7}},
