@@ -78,8 +78,9 @@ def hermite(k: int, z: Any) -> Any:
     True
     """
     before, now = 0.0 * z, 0.0 * z + 1.0
-    for order in range(k):
-        before, now = now, z * now - order * before
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has diverged
+        for order in range(k):
+            before, now = now, z * now - order * before
     return now / sqrt(factorial(k))
 
 

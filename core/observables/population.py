@@ -242,7 +242,7 @@ PREDICTIONS = (
         "teacher_overlap_ode",
         "teacher_overlap",
         "ODE",
-        "overlap with the teacher by the ODE of the order parameters",
+        "overlap with the teacher by the ODE",
         "mean over n of max_j R_jn/(Q_jj T_nn)^(1/2), by d(a, Q, R)/dt from the run's start",
         SOURCE,
         ode_overlap,

@@ -108,6 +108,24 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
             "recording.log10_times=[2]; recording.frames=4; network.m=64; run.seed=[0]"
         ),
     ),
+    "benarous21-exponents": (
+        # Descent on 40 examples, a teacher that is elsewhere, and longer steps online.
+        changed(
+            "run.seed=[0]; recording.frames=40; recording.log10_times=[]; data.teacher=random",
+            literally('kind = "population"', 'kind = "gd"'),
+            literally('kind" = "population"', 'kind" = "gd"'),
+            literally("= 3.12", "= 1.3"),
+            literally("0.00025", "0.025"),
+        ),
+        # Online steps of a tenth of the length, so that v keeps its own.
+        changed(
+            "run.seed=[0]; recording.frames=40; recording.log10_times=[]",
+            literally('"data.d" = 400', '"data.d" = 100'),
+            literally("0.00025", "0.0001"),
+            literally("= 3.12", "= 1.3"),
+            literally("= 0.9", "= 0.3"),
+        ),
+    ),
     "boursier22-orthonormal": (
         untrained(),
         *(

@@ -18,6 +18,7 @@ from tests.sweep.counter_runs import COUNTER_RUNS, WITHOUT
 # More than two seconds each; the others take half a minute together.
 SLOW = {
     "batchnorm-figure-1",
+    "benarous21-exponents",
     "cohen21-edge-squared",
     "cohen22-every-edge",
     "damian21-label-noise",

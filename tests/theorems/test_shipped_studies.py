@@ -34,6 +34,11 @@ SMALL: dict[str, tuple[str, ...]] = {
         "dynamics.until_log10_time=.5",
         SHORT,
     ),
+    "benarous21-exponents": (
+        "data.d=8",
+        "dynamics.until_log10_time=-1",
+        "recording.log10_times=[]",
+    ),
     "boursier22-orthonormal": ("network.m=8", "factor.decades=3"),
     "boursier25-alignment-times": ("network.m=8", "factor.decades=2"),
     "boursier25-spurious": ("network.m=8",),
