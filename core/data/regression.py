@@ -201,7 +201,7 @@ class RegressionData(TargetData, Law):
         z = x @ known["positive"].T
         if self.neurons == "hermite":
             powers = np.eye(self.degree + 1)[self.degree]
-            return np.asarray(hermeval(z[:, 0], powers)) / np.sqrt(float(factorial(self.degree)))
+            return np.asarray(hermeval(z[:, 0], powers) / np.sqrt(float(factorial(self.degree))))
         from scipy.special import erf
 
         return np.asarray(erf(z / np.sqrt(2.0)).sum(axis=1))

@@ -23,6 +23,7 @@ class CommitteeNetwork(NetworkSection):
     title: ClassVar[str] = "soft committee machine f(x) = sum_j erf(<v_j, x>/sqrt(2)), V trained"
     source: ClassVar[str] = "Saad and Solla 1995"
 
+    known_teacher: ClassVar[str] = "erf"
     words: ClassVar[str] = "soft committee machine"
     kind: Literal["committee"] = "committee"
     init: Literal["paper", "overlap", "file"] = setting(

@@ -28,6 +28,8 @@ class SingleIndexNetwork(NetworkSection):
     title: ClassVar[str] = "one neuron f(x) = he_k(<v, x>/|v|)/sqrt(k!), he_k of Hermite"
     source: ClassVar[str] = "Ben Arous, Gheissari and Jagannath 2021"
 
+    known_teacher: ClassVar[str] = "hermite"
+    divides_by_lengths: ClassVar[bool] = True
     words: ClassVar[str] = "single-index network"
     kind: Literal["single_index"] = "single_index"
     m: int | None = setting(1, meaning="one neuron", ge=1, le=1_000_000)

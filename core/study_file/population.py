@@ -6,13 +6,10 @@ from typing import Any, ClassVar, Literal, final
 
 from core.data.regression import RegressionData
 from core.errors import RuleError
-from core.network.committee import CommitteeNetwork
 from core.network.single_index import SingleIndexNetwork
 from core.network.standard import StandardNetwork
 from core.settings import setting
 from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
-
-NEURONS = {"standard": "relu", "committee": "erf", "single_index": "hermite"}
 
 
 @final
@@ -42,7 +39,7 @@ class PopulationFlow(DynamicsSection):
                 keys=("dynamics.kind", "data.kind", "data.units"),
             )
         network = experiment.network
-        needed = NEURONS[network.kind]
+        needed = network.known_teacher
         if data.neurons != needed:
             raise RuleError(
                 f'dynamics.kind = "{self.kind}" compares network.kind = '
@@ -66,16 +63,15 @@ class PopulationFlow(DynamicsSection):
     def _check_neurons(self, experiment: Any) -> None:
         """Raise RuleError for networks whose exact risk has no closed form."""
         network = experiment.network
-        if isinstance(network, CommitteeNetwork | SingleIndexNetwork):
-            return
-        if not isinstance(network, StandardNetwork):
+        if not network.known_teacher:
             raise RuleError(
                 f'dynamics.kind = "{self.kind}" has closed formulas for plain ReLU, erf and '
                 f'Hermite neurons, so it does not go with network.kind = "{network.kind}"; use '
                 'network.kind = "standard", "committee" or "single_index"',
                 keys=("dynamics.kind", "network.kind"),
             )
-        self._needs_relu(experiment)
+        if isinstance(network, StandardNetwork):
+            self._needs_relu(experiment)
 
     def work(self, n: float, m: float, d: float) -> float:
         return 40.0 * self.steps() * m * m * d
