@@ -77,7 +77,7 @@ def open_shown_window(link: str) -> int:
         print(f"refused {problem}", flush=True)
         return 1
     assert application is QtApplication.instance()
-    return open_window([link], shown=True)
+    return open_window([link], is_shown=True)
 
 
 def main() -> int:

@@ -357,7 +357,7 @@ LEAST_LISTED = 2  # entries shown in the menu even if fewer runs are open
 def enable(
     actions: Mapping[str, QAction],
     *,
-    shown: int,
+    n_runs: int,
     live: bool,
     compared: bool = False,
     pinned: bool = False,
@@ -365,20 +365,20 @@ def enable(
 ) -> None:
     """Enable what is possible now; a comparison has plots, figures and data, but no films or pages.
 
-    `shown`: number of open runs. `pinned`, `interval`: nodes are pinned, and an interval is set.
+    `n_runs`: number of open runs. `pinned`, `interval`: nodes are pinned, and an interval is set.
     """
     for k in NUMBERS:
-        actions[f"run_{k}"].setEnabled(k <= shown)
-        actions[f"run_{k}"].setVisible(k <= max(shown, LEAST_LISTED))
+        actions[f"run_{k}"].setEnabled(k <= n_runs)
+        actions[f"run_{k}"].setVisible(k <= max(n_runs, LEAST_LISTED))
     for key in LIVE_ONLY:
         actions[key].setEnabled(live)
     for key in ENDED_ONLY:
-        actions[key].setEnabled(shown > 0 and not live)
+        actions[key].setEnabled(n_runs > 0 and not live)
     for key in SHOWN_ONLY:
-        actions[key].setEnabled(shown > 0 or (compared and key in OF_COMPARED))
+        actions[key].setEnabled(n_runs > 0 or (compared and key in OF_COMPARED))
     for key in OF_RUNS_ALONE:
-        actions[key].setEnabled(shown > 0 and not compared)
+        actions[key].setEnabled(n_runs > 0 and not compared)
     for key in OF_VIEWS:
         actions[key].setEnabled(not compared)
-    actions["name"].setEnabled(shown > 0 and pinned)
-    actions["loop_all"].setEnabled(shown > 0 and interval)
+    actions["name"].setEnabled(n_runs > 0 and pinned)
+    actions["loop_all"].setEnabled(n_runs > 0 and interval)

@@ -47,16 +47,20 @@ def files(start: Sequence[str], folder: Path) -> dict[str, bytes]:
 
     `start` starts the program, from `folder`.
     """
-    found = {f"applications/{name}": desktop_entry(start, folder, name).encode() for name in KINDS}
+    contents = {
+        f"applications/{name}": desktop_entry(start, folder, name).encode() for name in KINDS
+    }
     kinds = Template((FOLDER / "marginscope.xml").read_text("utf-8"))
-    found["mime/packages/marginscope.xml"] = kinds.substitute(id=f"0x{APPLICATION_ID:08x}").encode()
+    contents["mime/packages/marginscope.xml"] = kinds.substitute(
+        id=f"0x{APPLICATION_ID:08x}"
+    ).encode()
     for size in SIZES:
         picture = (FOLDER / f"marginscope-{size}.png").read_bytes()
         for place in _icons(f"{size}x{size}"):
-            found[f"{place}.png"] = picture
+            contents[f"{place}.png"] = picture
     for place in _icons("scalable"):
-        found[f"{place}.svg"] = (FOLDER / "marginscope.svg").read_bytes()
-    return found
+        contents[f"{place}.svg"] = (FOLDER / "marginscope.svg").read_bytes()
+    return contents
 
 
 def _icons(size: str) -> tuple[str, ...]:
@@ -75,11 +79,11 @@ def without_defaults(text: str) -> str:
     for line in text.splitlines(keepends=True):
         kind, equals, value = line.partition("=")
         names = [name for name in value.strip().split(";") if name]
-        others = [name for name in names if name not in KINDS]
-        if not equals or others == names:
+        remaining = [name for name in names if name not in KINDS]
+        if not equals or remaining == names:
             lines.append(line)
-        elif others:
-            lines.append(f"{kind}={';'.join(others)};\n")
+        elif remaining:
+            lines.append(f"{kind}={';'.join(remaining)};\n")
     return "".join(lines)
 
 

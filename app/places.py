@@ -104,9 +104,9 @@ def _claim(path: Path) -> bool:
     claim = path.with_name(f".{path.name}.claim")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for old in path.parent.glob(".*.claim"):
-            if time.time() - old.stat().st_mtime > CLAIM_S:
-                old.unlink()
+        for stale in path.parent.glob(".*.claim"):
+            if time.time() - stale.stat().st_mtime > CLAIM_S:
+                stale.unlink()
         # O_EXCL: of two programs that check at the same time, one creates the file.
         os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:

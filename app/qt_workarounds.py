@@ -69,10 +69,11 @@ class GarbageCollector(QObject):
 
     def collect_due(self) -> None:
         """Collect the oldest generation that Python would; all only after memory has grown."""
-        new, young, old = (
-            count > most for count, most in zip(gc.get_count(), gc.get_threshold(), strict=True)
+        new, young, oldest = (
+            count > threshold
+            for count, threshold in zip(gc.get_count(), gc.get_threshold(), strict=True)
         )
-        if old and sys.getallocatedblocks() > self._blocks + GROWN_BLOCKS:
+        if oldest and sys.getallocatedblocks() > self._blocks + GROWN_BLOCKS:
             gc.collect()
             self._blocks = sys.getallocatedblocks()
         elif young:

@@ -127,10 +127,10 @@ def _run(*words: str) -> bool:
     """Return True if a tool of the system exists and succeeded."""
     quiet = subprocess.DEVNULL
     try:
-        done = subprocess.run(words, stdin=quiet, stdout=quiet, stderr=quiet, timeout=PATIENCE_S)
+        result = subprocess.run(words, stdin=quiet, stdout=quiet, stderr=quiet, timeout=PATIENCE_S)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 0
+    return result.returncode == 0
 
 
 def _change_windows(start: Sequence[str]) -> str:

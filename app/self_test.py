@@ -138,7 +138,7 @@ class SelfTest:
             raise FailedError("no window opened")
         return self._program
 
-    def _wait_until(self, true: Callable[[], bool], what: str) -> None:
+    def _wait_until(self, true: Callable[[], bool], condition: str) -> None:
         """Run the event loop until a condition holds."""
         deadline = time.monotonic() + PATIENCE_S
         while not true():
@@ -146,7 +146,7 @@ class SelfTest:
             QTimer.singleShot(POLL_MS, loop.quit)
             loop.exec()
             require(not self._uncaught.has_answer(), "uncaught error; details are in the log")
-            require(time.monotonic() < deadline, f"{what} took more than {PATIENCE_S:.0f} s")
+            require(time.monotonic() < deadline, f"{condition} took more than {PATIENCE_S:.0f} s")
 
     def _run_file(self) -> Path:
         runs = list(self.program.session)
@@ -221,8 +221,8 @@ class SelfTest:
         export.error.connect(heard.bad)
         export.start(job)
         self._wait_until(heard.has_answer, "the export")
-        done, words = heard.answers[0]
-        require(done and job.path.is_file(), words)
+        is_written, words = heard.answers[0]
+        require(is_written and job.path.is_file(), words)
         content: bytes = job.path.read_bytes()
         return content
 

@@ -48,12 +48,12 @@ Remembered = create_model("Remembered", **DEFINITIONS)
 
 def _read_options(values: dict[str, Any]) -> Intent:
     """Return the options of a settings file. Raises ValidationError."""
-    known = Remembered.model_validate(values).model_dump()
+    options = Remembered.model_validate(values).model_dump()
     for name, option in REMEMBERED.items():
         # Show the proposed value until the user chooses one.
-        if option.proposal and known[name] == getattr(AT_REST, option.proposal):
-            known[name] = option.default
-    return Intent(**known)
+        if option.proposal and options[name] == getattr(AT_REST, option.proposal):
+            options[name] = option.default
+    return Intent(**options)
 
 
 def _as_given(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -120,8 +120,8 @@ class Settings(BaseModel):
     def with_recent(self, path: Path) -> Settings:
         """Return settings with a file as the first of the recent ones."""
         text = str(path.absolute())
-        others = [one for one in self.recent if one != text]
-        return self.model_copy(update={"recent": (text, *others)[:MOST_RECENT]})
+        earlier = [one for one in self.recent if one != text]
+        return self.model_copy(update={"recent": (text, *earlier)[:MOST_RECENT]})
 
     @property
     def geometry_bytes(self) -> bytes:

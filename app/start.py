@@ -25,16 +25,16 @@ from core.program.window_address import OK, REFUSED, address
 
 def icon() -> QIcon:
     """Return the program's icon, in all sizes that windows and their lists show."""
-    found = QIcon()
+    icon_ = QIcon()
     for size in SIZES:
-        found.addFile(str(FOLDER / f"marginscope-{size}.png"), QSize(size, size))
-    return found
+        icon_.addFile(str(FOLDER / f"marginscope-{size}.png"), QSize(size, size))
+    return icon_
 
 
-def main(arguments: Sequence[str], shown: bool = False) -> int:
+def main(arguments: Sequence[str], is_shown: bool = False) -> int:
     """Open the window and stay until it is closed.
 
-    `shown`: for a program that has started this process, reads how it stands, and may ask the
+    `is_shown`: for a program that has started this process, reads how it stands, and may ask the
     window for more (app.shell.show_server).
     """
     # Ctrl-C in the terminal ends the program at once; committed frames are safe in the run files.
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     application.setApplicationDisplayName("Marginscope")
     application.setDesktopFileName(FILES.removesuffix(".desktop"))
     application.setWindowIcon(icon())
-    if shown and (problem := refusal(arguments[0])):
+    if is_shown and (problem := refusal(arguments[0])):
         print_status(REFUSED + problem)
         return 2
     problems = load_trusted()  # before the form, which lists all kinds
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     program.worker.run_started.connect(program.settle)
     application.open_requested.connect(program.show_files)
     program.start()
-    if shown:
+    if is_shown:
         server = ShowServer(training(program.session), program)
         server.show_requested.connect(program.show_link)
         server.listen(address())

@@ -54,13 +54,13 @@ def panel_width(font: QFont) -> int:
     return PANEL * line_of(font) // (ROOM + EDGES)
 
 
-def mix(colour: str, other: str, share: float) -> str:
+def mix(colour: str, second: str, share: float) -> str:
     """Return a colour mixed with a share of another one, as "#rrggbb".
 
     >>> mix("#000000", "#ffffff", 0.5)
     '#808080'
     """
-    values = rgb(colour) + share * (rgb(other) - rgb(colour))
+    values = rgb(colour) + share * (rgb(second) - rgb(colour))
     return "#" + "".join(f"{round(float(value)):02x}" for value in values)
 
 

@@ -79,8 +79,7 @@ QPushButton[line="true"] {
     background: transparent; color: @accent; padding: 0px; min-height: 0px; text-align: left;
 }
 QPushButton[line="true"]:hover, QPushButton[line="true"]:focus { text-decoration: underline; }
-#messageBar { background: @field; border-bottom: 1px solid @line; }
-#messageBar[toast="true"] {
+#messageBar {
     background: @background; border: 1px solid @handle; border-left: 3px solid @accent;
     border-radius: 6px;
 }

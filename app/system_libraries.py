@@ -66,13 +66,13 @@ def sentences_about(error: ImportError | OSError) -> str:
     if match is None:
         return ""
     library_name = match["library"]
-    known = [library for library, _, _ in PACKAGES]
+    libraries = [library for library, _, _ in PACKAGES]
     # Check all: the loader names only the first missing library.
-    missing = [one for one in known if one == library_name or not can_load(one)]
+    missing = [one for one in libraries if one == library_name or not can_load(one)]
     lacks = LACKS.format(
-        libraries=", ".join([*([] if library_name in known else [library_name]), *missing])
+        libraries=", ".join([*([] if library_name in libraries else [library_name]), *missing])
     )
-    words = [lacks, SEARCH.format(library_name)] if library_name not in known else [lacks]
+    words = [lacks, SEARCH.format(library_name)] if library_name not in libraries else [lacks]
     if missing:
         rows = [row for row in PACKAGES if row[0] in missing]
         apt, dnf = (_join_packages(row[place] for row in rows) for place in (1, 2))

@@ -118,5 +118,5 @@ def nearest_names(wrong: str, allowed: Iterable[str]) -> str:
     names = tuple(allowed)
     if (hint := did_you_mean(wrong, names)).startswith("did"):
         return hint
-    *others, last = difflib.get_close_matches(wrong[:100].lower(), names, n=3, cutoff=0.0)
-    return f"the closest are {', '.join(others)} and {last}."
+    *first, last = difflib.get_close_matches(wrong[:100].lower(), names, n=3, cutoff=0.0)
+    return f"the closest are {', '.join(first)} and {last}."

@@ -169,16 +169,16 @@ def is_plain(path: Path) -> bool:
         return not os.path.lexists(path)
 
 
-def read_whole(path: Path, most: int, what: str) -> bytes:
+def read_whole(path: Path, max_bytes: int, subject: str) -> bytes:
     """Return the content of a plain file.
 
     Parameters
     ----------
     path : Path
         File.
-    most : int
+    max_bytes : int
         Largest size in bytes.
-    what : str
+    subject : str
         Start of error messages.
 
     Returns
@@ -199,30 +199,32 @@ def read_whole(path: Path, most: int, what: str) -> bytes:
         )
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise InputError(f"{what}: {path} is not a regular file; name a file.")
+                raise InputError(f"{subject}: {path} is not a regular file; name a file.")
             # Read one byte more than allowed instead of asking for the size, which may change
             # meanwhile.
-            content = file.read(most + 1)
+            content = file.read(max_bytes + 1)
     except FileNotFoundError as error:
-        raise InputError(f"{what}: {path} does not exist; check the path.") from error
+        raise InputError(f"{subject}: {path} does not exist; check the path.") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{what}: {path} cannot be read ({reason}).") from error
-    if len(content) > most:
-        raise InputError(f"{what}: {path} is larger than {whole_text(most)} bytes, the limit.")
+        raise InputError(f"{subject}: {path} cannot be read ({reason}).") from error
+    if len(content) > max_bytes:
+        raise InputError(
+            f"{subject}: {path} is larger than {whole_text(max_bytes)} bytes, the limit."
+        )
     return content
 
 
-def read_text(path: Path, most: int, what: str) -> str:
+def read_text(path: Path, max_bytes: int, subject: str) -> str:
     """Return the text (UTF-8) of a plain file.
 
     Parameters
     ----------
     path : Path
         File.
-    most : int
+    max_bytes : int
         Largest size in bytes.
-    what : str
+    subject : str
         Start of error messages.
 
     Returns
@@ -236,10 +238,10 @@ def read_text(path: Path, most: int, what: str) -> str:
         `read_whole` fails, or the content is not UTF-8.
     """
     try:
-        return read_whole(path, most, what).decode()
+        return read_whole(path, max_bytes, subject).decode()
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{what}: {path} cannot be read: it is not text in UTF-8 ({error.reason})."
+            f"{subject}: {path} cannot be read: it is not text in UTF-8 ({error.reason})."
         ) from error
 
 

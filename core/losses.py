@@ -326,9 +326,9 @@ class CrossEntropy(LossFunction):
     def scores(self, f: Array, y: Array) -> Array:
         own = y.astype(np.int64)
         n, k = f.shape
-        others = np.arange(k)[None, :] != own[:, None]
+        is_other = np.arange(k)[None, :] != own[:, None]
         gaps = f[np.arange(n), own][:, None] - f
-        return np.asarray(gaps[others].reshape(n, k - 1))
+        return np.asarray(gaps[is_other].reshape(n, k - 1))
 
     def output_gradient(self, f: Array, y: Array) -> Array:
         from scipy.special import softmax

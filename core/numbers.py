@@ -29,10 +29,10 @@ def whole_text(value: int) -> str:
     return f"{value:,}".replace(",", NARROW_SPACE) if abs(value) >= GROUP_FROM else str(value)
 
 
-def is_ambiguous(text: str, whole: bool = False) -> bool:
+def is_ambiguous(text: str, is_integer: bool = False) -> bool:
     """Return True for numbers whose commas may be decimal ones, or separate groups of digits.
 
-    In `whole` numbers no comma is a decimal one, nor where another number has a point.
+    In `is_integer` numbers no comma is a decimal one, nor where another number has a point.
 
     >>> is_ambiguous("0,5"), is_ambiguous("1.000,5"), is_ambiguous("1,5; 2,5")
     (True, True, True)
@@ -44,7 +44,7 @@ def is_ambiguous(text: str, whole: bool = False) -> bool:
     text = text.strip()
     if GROUPED.fullmatch(text):
         return True
-    if whole or "." in text:
+    if is_integer or "." in text:
         return False
     return bool(DECIMAL.fullmatch(text) or MIXED.search(text))
 

@@ -122,8 +122,10 @@ def installed_plugins() -> tuple[Plugin, ...]:
 
 
 def _plugin(entry: EntryPoint) -> Plugin:
-    found = entry.dist
-    name, version = (found.name, found.version) if found is not None else (entry.name, "")
+    distribution = entry.dist
+    name, version = (
+        (distribution.name, distribution.version) if distribution is not None else (entry.name, "")
+    )
     return Plugin(name, version, entry.module)
 
 
@@ -181,11 +183,11 @@ def loaded_plugins() -> tuple[Plugin, ...]:
 
 def study_files() -> list[Path]:
     """Return the study files of the program, then those of loaded packages with other names."""
-    found = {path.name: path for path in (RESOURCES / STUDIES).glob("*.toml")}
+    paths = {path.name: path for path in (RESOURCES / STUDIES).glob("*.toml")}
     for plugin in loaded_plugins():
         for path in plugin.studies():
-            found.setdefault(path.name, path)
-    return list(found.values())
+            paths.setdefault(path.name, path)
+    return list(paths.values())
 
 
 def plugin_of(module: str) -> Plugin | None:

@@ -167,8 +167,8 @@ def _check_names(code: str, where: str) -> None:
             plain = token.type in TEXTS and not (token.type == tokenize.STRING and formatted)
             if not (plain or token.string.isascii()):
                 odd = next(character for character in token.string if not character.isascii())
-                what = f"has {_name(odd)} outside a comment or a plain string"
-                raise _refusal(where, token.start[0], what)
+                problem = f"has {_name(odd)} outside a comment or a plain string"
+                raise _refusal(where, token.start[0], problem)
     except (tokenize.TokenError, SyntaxError) as error:
         raise InputError(f"{where} is not Python ({error}); it is not run.") from error
 
@@ -177,5 +177,5 @@ def _name(character: str) -> str:
     return f"U+{ord(character):04X} ({unicodedata.name(character, 'without a name').lower()})"
 
 
-def _refusal(where: str, line: int, what: str) -> InputError:
-    return InputError(f"{where}: line {line} of the Python code {what}; {NOT_TEXT}.")
+def _refusal(where: str, line: int, problem: str) -> InputError:
+    return InputError(f"{where}: line {line} of the Python code {problem}; {NOT_TEXT}.")

@@ -186,9 +186,9 @@ def _request_open_window(place: Path, link: str) -> str | None:
         reply = b""
         try:
             while not reply.endswith(b"\n") and len(reply) < MOST_BYTES:
-                if not (more := caller.recv(4096)):
+                if not (chunk := caller.recv(4096)):
                     break
-                reply += more
+                reply += chunk
         except TimeoutError:
             return NO_ANSWER  # the window has the line, and may only be busy
         except OSError:

@@ -34,12 +34,16 @@ def with_outer_name(source: str) -> str:
     for node in sorted(_imports(source), key=_position, reverse=True):
         name = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
         is_import = isinstance(node, ast.Import) and name in INNER
-        old = f"import {name}" if isinstance(node, ast.Import) else f"from {name}"
-        new = f"from {OUTER} {old}" if is_import else old.replace(" ", f" {OUTER}.", 1)
+        statement = f"import {name}" if isinstance(node, ast.Import) else f"from {name}"
+        new = f"from {OUTER} {statement}" if is_import else statement.replace(" ", f" {OUTER}.", 1)
         line, start = lines[node.lineno - 1], node.col_offset
-        if not line[start:].startswith(old.encode()):
-            raise ValueError(f"Line {node.lineno}: write this import as {old!r}, on one line.")
-        lines[node.lineno - 1] = line[:start] + new.encode() + line[start + len(old.encode()) :]
+        if not line[start:].startswith(statement.encode()):
+            raise ValueError(
+                f"Line {node.lineno}: write this import as {statement!r}, on one line."
+            )
+        lines[node.lineno - 1] = (
+            line[:start] + new.encode() + line[start + len(statement.encode()) :]
+        )
     return b"".join(lines).decode()
 
 
@@ -49,20 +53,20 @@ def _position(node: ast.stmt) -> tuple[int, int]:
 
 def _imports(source: str) -> list[ast.Import | ast.ImportFrom]:
     """Return the imports of inner packages; ValueError for one that could not be renamed."""
-    found: list[ast.Import | ast.ImportFrom] = []
+    imports: list[ast.Import | ast.ImportFrom] = []
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import) and any(_is_inner(one.name) for one in node.names):
             if len(node.names) > 1 or node.names[0].asname:
                 raise ValueError(f"Line {node.lineno}: import {node.names[0].name} by itself.")
-            found.append(node)
+            imports.append(node)
         elif isinstance(node, ast.ImportFrom) and not node.level and _is_inner(node.module or ""):
-            found.append(node)
-    names = {node.names[0].name for node in found if isinstance(node, ast.Import)}
-    for used in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - names:
-        if any(name.startswith(f"{used}.") for name in names):
-            raise ValueError(f"`{used}` is used; `import {used}` by itself as well.")
-    return found
+            imports.append(node)
+    names = {node.names[0].name for node in imports if isinstance(node, ast.Import)}
+    for name_used in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - names:
+        if any(name.startswith(f"{name_used}.") for name in names):
+            raise ValueError(f"`{name_used}` is used; `import {name_used}` by itself as well.")
+    return imports
 
 
 def _is_inner(module: str) -> bool:

@@ -332,13 +332,13 @@ def variants_with_fresh(study: Study) -> tuple[str, ...]:
 
 def _with_texts(edits: Edits, points: Points, n: str, d: str) -> Edits:
     texts = {"data.points": text_of(points), "data.n": n, "data.d": d}
-    others = [pair for pair in edits.texts if pair[0] not in texts]
+    unchanged = [pair for pair in edits.texts if pair[0] not in texts]
     kinds = [pair for pair in edits.kinds if pair[0] != "data"]
     latest = [key for key in edits.latest if key not in ("data.kind", *texts)]
     return replace(
         edits,
         kinds=(*kinds, ("data", KIND)),
-        texts=(*others, *texts.items()),
+        texts=(*unchanged, *texts.items()),
         latest=(*latest, "data.kind", "data.points"),
     )
 

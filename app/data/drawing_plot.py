@@ -101,14 +101,14 @@ class DrawingPlot(QWidget):
 
     def show_sketch(self, sketch: Sketch) -> None:
         """Draw a sketch; the range changes only with the dimension."""
-        other = sketch.d != self._sketch.d
+        has_other_dimension = sketch.d != self._sketch.d
         self._sketch = sketch
         places = self.places(sketch)
         labels = np.array([row[-1] > 0 for row in sketch.points], dtype=np.int64)
         self.markers.show_at(places, labels)
         self.rings.show_at(places[list(sketch.chosen)])
         self.plot.set_overlay(Overlay(note="" if sketch.points else NOTE))
-        if other:
+        if has_other_dimension:
             self.fit()
 
     @staticmethod
@@ -146,10 +146,13 @@ class DrawingPlot(QWidget):
         self._draw_grid()
 
     def _draw_grid(self) -> None:
-        shown, curves = self.plot.visible_range(), []
-        if self.snaps and shown.width() > 0.0:
+        view_range, curves = self.plot.visible_range(), []
+        if self.snaps and view_range.width() > 0.0:
             step, pen = self.steps()[0], pen_of(self._palette.grid)
-            spans = ((shown.left(), shown.right()), (shown.top(), shown.bottom()))
+            spans = (
+                (view_range.left(), view_range.right()),
+                (view_range.top(), view_range.bottom()),
+            )
             for axis in (0,) if self._sketch.d == 1 else (0, 1):
                 low, high = spans[axis]
                 if (high - low) / step > MOST_LINES:
@@ -164,9 +167,9 @@ class DrawingPlot(QWidget):
 
     def steps(self) -> tuple[float, float]:
         """Return the grid's step, and that of a pixel, a power of ten."""
-        shown, box = self.plot.visible_range(), self.plot.plot_area()
-        pixel = shown.width() / max(box.width(), 1.0)
-        return nice_step(shown.width(), 24), 10.0 ** math.floor(math.log10(max(pixel, 1e-300)))
+        view_range, box = self.plot.visible_range(), self.plot.plot_area()
+        pixel = view_range.width() / max(box.width(), 1.0)
+        return nice_step(view_range.width(), 24), 10.0 ** math.floor(math.log10(max(pixel, 1e-300)))
 
     def round_coordinate(self, value: float) -> float:
         """Round a coordinate to the grid, or to the digits that pixels can separate."""
@@ -271,9 +274,9 @@ class DrawingPlot(QWidget):
             places = self.plot.pixels(self.places(self._sketch))
             box = QRectF(pressed, point).normalized()
             inside = [k for k, (x, y) in enumerate(places.tolist()) if box.contains(x, y)]
-            more = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            adds = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self.points_picked.emit(
-                frozenset(inside) | (self._sketch.selected if more else frozenset())
+                frozenset(inside) | (self._sketch.selected if adds else frozenset())
             )
         elif self.plot.plot_area().contains(point):
             self.point_added.emit(self.row_at(*self.plot.place(point.x(), point.y())))
@@ -292,9 +295,9 @@ class DrawingPlot(QWidget):
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             step *= FAR
         height = 2.0 * y if self._sketch.d == 1 else y * step
-        which = ",".join(map(str, self._sketch.chosen))
+        numbers = ",".join(map(str, self._sketch.chosen))
         self.points_moved.emit(
-            self.shift_selection(self._sketch, x * step, height), f"keys {which}"
+            self.shift_selection(self._sketch, x * step, height), f"keys {numbers}"
         )
         return True
 

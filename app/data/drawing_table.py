@@ -163,10 +163,10 @@ def _stretches(numbers: tuple[int, ...]) -> list[tuple[int, int]]:
     >>> _stretches((1, 2, 3, 7))
     [(1, 3), (7, 7)]
     """
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     for number in numbers:
-        if found and found[-1][1] == number - 1:
-            found[-1] = (found[-1][0], number)
+        if stretches and stretches[-1][1] == number - 1:
+            stretches[-1] = (stretches[-1][0], number)
         else:
-            found.append((number, number))
-    return found
+            stretches.append((number, number))
+    return stretches

@@ -209,7 +209,7 @@ class DrawingWindow(QWidget):
         add_all(foot, (notes, 1), self.biases, self.always, self.train)
         layout = space(QVBoxLayout(self), spacing=0)
         add_all(layout, head, tools, (self.split, 1), foot)
-        self.bar.float_over(self.split)
+        self.bar.float_in_corner(self.split)
 
     def _connect(self) -> None:
         self.history.indexChanged.connect(self._on_step)
@@ -303,10 +303,10 @@ class DrawingWindow(QWidget):
 
     # ---------------------------------------------------------------------------------- editing
 
-    def pick(self, which: frozenset[int]) -> None:
+    def pick(self, points: frozenset[int]) -> None:
         """Select other points."""
-        if which != self.sketch.selected:
-            self._select(replace(self.sketch, selected=frozenset(which)))
+        if points != self.sketch.selected:
+            self._select(replace(self.sketch, selected=frozenset(points)))
 
     def _add(self, row: Row) -> None:
         if len(self.sketch.points) >= MAX_POINTS:
@@ -324,16 +324,16 @@ class DrawingWindow(QWidget):
     def _flip(self, number: int) -> None:
         """Flip one point, or all selected ones if it is among them."""
         selected = self.sketch.selected
-        which = selected if number in selected else frozenset({number})
-        self._do(with_flipped_labels(self.sketch, which), f"Flip {count_text(len(which))}")
+        points = selected if number in selected else frozenset({number})
+        self._do(with_flipped_labels(self.sketch, points), f"Flip {count_text(len(points))}")
 
     def _flip_selected(self) -> None:
-        which = self.sketch.selected
-        self._do(with_flipped_labels(self.sketch, which), f"Flip {count_text(len(which))}")
+        points = self.sketch.selected
+        self._do(with_flipped_labels(self.sketch, points), f"Flip {count_text(len(points))}")
 
     def _delete(self) -> None:
-        which = self.sketch.selected
-        self._do(without_points(self.sketch, which), f"Delete {count_text(len(which))}")
+        points = self.sketch.selected
+        self._do(without_points(self.sketch, points), f"Delete {count_text(len(points))}")
 
     def _clear(self) -> None:
         self._do(without_points(self.sketch, range(len(self.sketch.points))), "Clear")
@@ -364,14 +364,16 @@ class DrawingWindow(QWidget):
             self.bar.show_message(error.sentence)
             return
         rows, sketch = pasted.points, self.sketch
-        other = bool(sketch.points) and len(rows[0]) - 1 != sketch.d
-        if not other and len(sketch.points) + len(rows) > MAX_POINTS:
+        has_other_dimension = bool(sketch.points) and len(rows[0]) - 1 != sketch.d
+        if not has_other_dimension and len(sketch.points) + len(rows) > MAX_POINTS:
             self.bar.show_message(NO_ROOM)
             return
-        base = Sketch(d=len(rows[0]) - 1) if other or not sketch.points else sketch
+        base = Sketch(d=len(rows[0]) - 1) if has_other_dimension or not sketch.points else sketch
         self._do(with_points(base, *rows), f"Paste {count_text(len(rows))}")
         self.canvas.fit()
-        self.bar.show_message(" ".join(filter(None, (pasted.note, OTHERS if other else ""))))
+        self.bar.show_message(
+            " ".join(filter(None, (pasted.note, OTHERS if has_other_dimension else "")))
+        )
 
     def _copy(self) -> None:
         chosen = self.sketch.chosen or range(len(self.sketch.points))

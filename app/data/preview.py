@@ -94,12 +94,12 @@ class PreviewController(QObject):
             return
         cells = tuple(islice(study.iter_cells(), MOST_COMPARED))
         experiment = cells[0].experiment
-        same = all(
+        is_single = all(
             (cell.experiment.data, cell.experiment.run.seed)
             == (experiment.data, experiment.run.seed)
             for cell in cells
         )
-        self.dialog.show_waiting("" if same else f"Data of the first of {study.count} runs.")
+        self.dialog.show_waiting("" if is_single else f"Data of the first of {study.count} runs.")
         self.worker.request(experiment.data, experiment.run.seed, study.folder)
 
 

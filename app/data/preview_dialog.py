@@ -190,8 +190,8 @@ class PreviewDialog(QDialog):
                 widget.deleteLater()
         for row, ((label, count), style) in enumerate(zip(preview.counts, styles, strict=True)):
             if row == MOST_CLASSES:
-                rest = len(preview.counts) - MOST_CLASSES
-                self.counts.addWidget(quiet_label(f"and {rest} more", self), row, 1, 1, 2)
+                n_unlisted = len(preview.counts) - MOST_CLASSES
+                self.counts.addWidget(quiet_label(f"and {n_unlisted} more", self), row, 1, 1, 2)
                 return
             swatch = plain_label(parent=self)
             swatch.setPixmap(self._swatch(style))

@@ -57,18 +57,18 @@ def move_points(sketch: Sketch, places: dict[int, Row]) -> Sketch:
     return replace(sketch, points=tuple(places.get(number, row) for number, row in rows))
 
 
-def with_flipped_labels(sketch: Sketch, which: Collection[int]) -> Sketch:
+def with_flipped_labels(sketch: Sketch, indices: Collection[int]) -> Sketch:
     """Flip the labels of some points.
 
     >>> with_flipped_labels(sketch_of([(0.5, 1), (0.2, 1)]), [1]).points
     ((0.5, 1.0), (0.2, -1.0))
     """
-    places = {number: sketch.points[number] for number in which}
+    places = {number: sketch.points[number] for number in indices}
     return move_points(sketch, {number: (*row[:-1], -row[-1]) for number, row in places.items()})
 
 
-def without_points(sketch: Sketch, which: Collection[int]) -> Sketch:
-    rows = tuple(row for number, row in enumerate(sketch.points) if number not in which)
+def without_points(sketch: Sketch, indices: Collection[int]) -> Sketch:
+    rows = tuple(row for number, row in enumerate(sketch.points) if number not in indices)
     return replace(sketch, points=rows, selected=frozenset())
 
 

@@ -17,36 +17,36 @@ from core.program import headless_program
 from core.terminal.text import join_words, path_argument
 
 
-def command_of(job: ExportJob, shown: Exportable) -> str:
+def command_of(job: ExportJob, exportable: Exportable) -> str:
     """Return the command, quoted for the shell; one line for each file that it writes.
 
     Raises InputError for a name or a text that cannot be quoted.
     """
     return "\n".join(
-        f"{headless_program()} {join_words(words)}" for words in command_words(job, shown)
+        f"{headless_program()} {join_words(words)}" for words in command_words(job, exportable)
     )
 
 
 @singledispatch
-def command_words(job: ExportJob, shown: Exportable) -> Iterator[list[str]]:
+def command_words(job: ExportJob, exportable: Exportable) -> Iterator[list[str]]:
     """Return the words of each command line after the program's name."""
     raise TypeError(f"there is no command for {type(job).__name__}")
 
 
-def _opening(command: str, job: FigureJob | FilmJob | PageJob, shown: Exportable) -> list[str]:
+def _opening(command: str, job: FigureJob | FilmJob | PageJob, exportable: Exportable) -> list[str]:
     """Return a command with its runs and the file that it writes."""
     words = [command, *map(path_argument, job.runs), "--out", path_argument(job.path)]
-    return [*words, *_history(shown)]
+    return [*words, *_history(exportable)]
 
 
-def _history(shown: Exportable) -> list[str]:
-    return ["--history"] if shown.history else []
+def _history(exportable: Exportable) -> list[str]:
+    return ["--history"] if exportable.history else []
 
 
 @command_words.register
-def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
+def _figure(job: FigureJob, exportable: Exportable) -> Iterator[list[str]]:
     words = [
-        *_opening("figure", job, shown),
+        *_opening("figure", job, exportable),
         "--panels",
         ",".join(job.panels),
     ]
@@ -56,7 +56,7 @@ def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
     yield [
         *words,
         *paper_words(job.options.sheet, job.path, job.dpi),
-        *_drawing_options(job, shown),
+        *_drawing_options(job, exportable),
     ]
 
 
@@ -70,9 +70,9 @@ def paper_words(sheet: PageSize, path: Path, dpi: float) -> list[str]:
 
 
 @command_words.register
-def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
+def _film(job: FilmJob, exportable: Exportable) -> Iterator[list[str]]:
     words = [
-        *_opening("movie", job, shown),
+        *_opening("movie", job, exportable),
         "--panel",
         job.panel,
     ]
@@ -85,43 +85,43 @@ def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
     if job.size is not None:
         words += ["--pixels", f"{job.size[0]}x{job.size[1]}"]
     words += [] if job.captions else ["--no-caption"]
-    yield [*words, *_drawing_options(job, shown)]
+    yield [*words, *_drawing_options(job, exportable)]
 
 
 @command_words.register
-def _page(job: PageJob, shown: Exportable) -> Iterator[list[str]]:
+def _page(job: PageJob, exportable: Exportable) -> Iterator[list[str]]:
     words = [
-        *_opening("page", job, shown),
+        *_opening("page", job, exportable),
         "--views",
         ",".join(job.panels),
     ]
     words += [] if job.frames == PAGE_FRAMES else ["--frames", f"{job.frames}"]
     words += [f"--title={job.name}"] if job.name else []  # with "=": a name may begin with a dash
     words += [] if job.colours == PAGE_COLOURS[0] else [f"--{job.colours}"]
-    options = _drawing_options(job, shown)
+    options = _drawing_options(job, exportable)
     # Without `--margins` the command computes them all.
     yield [*words, *options, *([] if "--margins" in options else ["--margins", "none"])]
 
 
 @command_words.register
-def _data(job: DataJob, shown: Exportable) -> Iterator[list[str]]:
+def _data(job: DataJob, exportable: Exportable) -> Iterator[list[str]]:
     for run, path in zip(job.runs, job.paths, strict=True):
         words = ["table", path_argument(run), "--out", path_argument(path)]
         if job.columns is not None:
             words += ["--columns", ",".join(job.columns)]
-        words += _history(shown)
+        words += _history(exportable)
         yield [*words, *(["--parameters"] if job.parameters else [])]
 
 
 @command_words.register
-def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
+def _compare(job: CompareJob, exportable: Exportable) -> Iterator[list[str]]:
     question = job.questions[0]
     over_time = [one.against for one in job.questions if not one.is_by_rank]
     runs = [job.runs[k] for k in job.shown] or job.runs
     words = ["compare", *map(path_argument, runs), "--out", path_argument(job.path)]
     words += [part for one in job.questions for part in ("--observable", one.observable)]
     words += ["--against", over_time[0] if over_time else question.against]
-    words += ["--kind", question.kind, "--band", question.band, *_history(shown)]
+    words += ["--kind", question.kind, "--band", question.band, *_history(exportable)]
     if any(one.is_by_rank for one in job.questions) and job.log10_time != math.inf:
         words += ["--at", time_word(job.log10_time)]
     if job.path.suffix.lower() != TABLE:
@@ -131,7 +131,7 @@ def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
     yield words
 
 
-def _drawing_options(job: FigureJob | FilmJob | PageJob, shown: Exportable) -> list[str]:
+def _drawing_options(job: FigureJob | FilmJob | PageJob, exportable: Exportable) -> list[str]:
     """Return the options that figures, films and pages share."""
     options = job.options
     words = ["--dark"] if options.palette.name == "dark" else []
@@ -149,7 +149,7 @@ def _drawing_options(job: FigureJob | FilmJob | PageJob, shown: Exportable) -> l
     for key in keys:
         words += ["--bound", key]
     if keys:
-        words += ["--delta", f"{shown.delta:.15g}"]
+        words += ["--delta", f"{exportable.delta:.15g}"]
     return [*words, *_view_options(options.view)]
 
 

@@ -122,29 +122,33 @@ class ExportController(QObject):
 
     def copy_figure(self) -> None:
         """Put a figure of the runs on the clipboard, as pixels and as vectors."""
-        if not (shown := self._exportable()):
+        if not (exportable := self._exportable()):
             return
-        if (compared := shown.compared) is not None:
+        if (compared := exportable.compared) is not None:
             runs = tuple(Path(name) for name in compared.runs)
-            moment = math.inf if shown.moment is None else shown.moment
+            moment = math.inf if exportable.moment is None else exportable.moment
             job = CompareCopyJob(
                 runs, compared.questions, moment, compared.shown_runs, compared.slots
             )
             self.start(job)
         else:
-            options = FigureOptions(plane=shown.plane)
-            self.start(CopyJob(shown.runs, shown.panels, options, until=shown.moment, rest=True))
+            options = FigureOptions(plane=exportable.plane)
+            self.start(
+                CopyJob(
+                    exportable.runs, exportable.panels, options, until=exportable.moment, rest=True
+                )
+            )
 
     def cite(self) -> None:
         """Put BibTeX of the program and of the shown papers on the clipboard."""
         from core.studies.papers import bibtex, papers_in
 
-        shown = self._snapshot()
-        if not shown.runs:
+        exportable = self._snapshot()
+        if not exportable.runs:
             self.error.emit(NO_RUNS)
             return
-        QGuiApplication.clipboard().setText(bibtex(shown.sources))
-        names = ", ".join(paper.short for paper in papers_in(shown.sources))
+        QGuiApplication.clipboard().setText(bibtex(exportable.sources))
+        names = ", ".join(paper.short for paper in papers_in(exportable.sources))
         self.finished.emit(CITED.format(f" and {names}" if names else ""))
 
     def start(self, job: ExportJob) -> None:
@@ -184,31 +188,33 @@ class ExportController(QObject):
 
     def _exportable(self) -> Exportable | None:
         """Return the runs shown; or report why no dialog can be opened, and return None."""
-        shown = self._snapshot()
+        exportable = self._snapshot()
         if self.worker.busy:
             self.export_refused.emit(BUSY)
-        elif not (shown.runs or shown.compared or shown.study):
+        elif not (exportable.runs or exportable.compared or exportable.study):
             self.error.emit(NO_RUNS)
         elif self.dialog is not None:
             self.dialog.raise_()
         else:
-            return shown
+            return exportable
         return None
 
     def _open(self, tab: str, views: tuple[str, ...] = ()) -> None:
         """Open the dialog at a tab; `views` or observables replace the shown ones."""
-        if not (shown := self._exportable()):
+        if not (exportable := self._exportable()):
             return
         if self._folder is None or not self._folder.is_dir():
             # The folder of the runs is the user's data folder, which most systems hide.
             place = QStandardPaths.StandardLocation.DocumentsLocation
             documents = Path(QStandardPaths.writableLocation(place))
             self._folder = documents if documents.is_dir() else Path.home()
-        if views and shown.compared is not None:
-            shown = replace(shown, compared=shown.compared.with_observables(views))
+        if views and exportable.compared is not None:
+            exportable = replace(exportable, compared=exportable.compared.with_observables(views))
         elif views:
-            shown = replace(shown, panels=views)
-        self.dialog = dialog = ExportDialog(shown, self._folder, tab, self.preset, self._window)
+            exportable = replace(exportable, panels=views)
+        self.dialog = dialog = ExportDialog(
+            exportable, self._folder, tab, self.preset, self._window
+        )
         dialog.finished.connect(self._on_dialog_finished)
         dialog.command_requested.connect(self._copy_command)
         dialog.changed.connect(self._preview_timer.start)
@@ -221,11 +227,11 @@ class ExportController(QObject):
     def _copy_command(self) -> None:
         """Put the command that writes the same files on the clipboard."""
         if self.dialog is not None:
-            job, shown = self.dialog.job(), self._snapshot()
+            job, exportable = self.dialog.job(), self._snapshot()
             if isinstance(job, PictureJob):
-                job = complete_job(job, shown)
+                job = complete_job(job, exportable)
             try:
-                command = command_of(job, shown)
+                command = command_of(job, exportable)
             except InputError as error:
                 self.dialog.show_note(error.sentence)
                 return
@@ -286,12 +292,12 @@ class ExportController(QObject):
             self.progress.show_progress(*share)
 
     def _on_result(self, result: tuple[str, QImage]) -> None:
-        done, image = result
+        text, image = result
         job = self._job
         self._finish()
-        if done and isinstance(job, CopyJob | CompareCopyJob):
+        if text and isinstance(job, CopyJob | CompareCopyJob):
             _to_clipboard(job.contents, image)
-        self.finished.emit(done or CANCELLED)
+        self.finished.emit(text or CANCELLED)
 
     def _on_error(self, sentence: str) -> None:
         self._finish()
@@ -311,17 +317,17 @@ def _done(
 ) -> tuple[str, QImage]:
     """Run a job in the thread; return its sentence, and the copied picture."""
 
-    def report(done: int, total: int) -> None:
-        request.progress((done, total))
+    def report(n_done: int, total: int) -> None:
+        request.progress((n_done, total))
 
     image = QImage()
     try:
-        done = job.work(report, stop.is_set, partial(process.draw, cancelled=stop.is_set))
+        text = job.work(report, stop.is_set, partial(process.draw, cancelled=stop.is_set))
     except CancelledError:
-        done = ""
-    if done and isinstance(job, CopyJob | CompareCopyJob):
+        text = ""
+    if text and isinstance(job, CopyJob | CompareCopyJob):
         image = _decode(job.contents["image/png"])
-    return done, image
+    return text, image
 
 
 def _decode(png: bytes) -> QImage:

@@ -56,7 +56,7 @@ class ExportDialog(QDialog):
 
     def __init__(
         self,
-        shown: Exportable,
+        exportable: Exportable,
         folder: Path,
         tab: str = "figure",
         preset: str = "",
@@ -64,16 +64,16 @@ class ExportDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Export")
-        self._shown, self._folder, self._preset = shown, folder, preset
+        self._shown, self._folder, self._preset = exportable, folder, preset
         self._path_edited = False
         self.wrong = ""  # reason why saving is impossible
         self.drawn_pixels = 1  # larger side of the last preview
-        self._runs = shown.runs
+        self._runs = exportable.runs
         names = tuple(TABS)
-        if shown.study is not None:
+        if exportable.study is not None:
             self._runs, names = (), TABS_STUDY
-        elif shown.compared is not None:
-            self._runs = tuple(Path(name).absolute() for name in shown.compared.runs)
+        elif exportable.compared is not None:
+            self._runs = tuple(Path(name).absolute() for name in exportable.compared.runs)
             names = TABS_COMPARED
         self._forms: dict[str, ExportForm] = {}
         self.tabs = QTabBar(self, drawBase=False, expanding=False)
@@ -237,13 +237,13 @@ class ExportDialog(QDialog):
 
     def _default_path(self) -> Path:
         """Return where to save by default: named like the run, or the runs' study."""
-        shown, runs = self._shown, self.chosen_runs() or self._runs
+        exportable, runs = self._shown, self.chosen_runs() or self._runs
         if self._into_folder():
             return self._folder
-        if shown.study is not None:
-            stem = shown.study.stem
-        elif shown.compared is not None:
-            stem = f"comparison-{shown.compared.question.observable}"
+        if exportable.study is not None:
+            stem = exportable.study.stem
+        elif exportable.compared is not None:
+            stem = f"comparison-{exportable.compared.question.observable}"
         else:
             stem = runs[0].stem if len(runs) == 1 else runs[0].stem.partition("__")[0]
         return self._folder / f"{stem}{self.form.suffix()}"
@@ -283,8 +283,8 @@ class ExportDialog(QDialog):
         # Announced here, so that Save needs no further question.
         existing = [] if wrong else [path for path in self.targets() if path.exists()]
         names = ", ".join(path.name for path in existing[:3])
-        more = f" and {len(existing) - 3} more" if len(existing) > 3 else ""
-        self.note.setText(f"Replaces {names}{more}." if existing else "")
+        remainder = f" and {len(existing) - 3} more" if len(existing) > 3 else ""
+        self.note.setText(f"Replaces {names}{remainder}." if existing else "")
         self.note.setVisible(bool(existing))
         self.changed.emit()
 

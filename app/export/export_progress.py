@@ -46,13 +46,13 @@ class TimeLeft:
     _estimate: float = math.nan
     _at: float = -math.inf
 
-    def estimate(self, now: float, done: int, total: int) -> float:
+    def estimate(self, now: float, n_done: int, total: int) -> float:
         """Return the seconds left when so many parts are done; NaN if too little is known."""
-        spent = now - self.start
-        if done >= total:
+        elapsed = now - self.start
+        if n_done >= total:
             self._estimate = 0.0
-        elif done > 0 and spent >= SURE and now - self._at >= PACE:
-            self._estimate, self._at = spent * (total - done) / done, now
+        elif n_done > 0 and elapsed >= SURE and now - self._at >= PACE:
+            self._estimate, self._at = elapsed * (total - n_done) / n_done, now
         return self._estimate
 
 
@@ -82,12 +82,12 @@ class ProgressWindow(QDialog):
         column = space(QVBoxLayout(self), (24, 16, 24, 24), 16)
         add_all(column, self.label, self.bar, self.left, add_all(QHBoxLayout(), 1, self.cancel))
 
-    def show_progress(self, done: int, total: int) -> None:
+    def show_progress(self, n_done: int, total: int) -> None:
         """Show that so many parts of all are done."""
         self.bar.setRange(0, total)
-        self.bar.setValue(done)
-        seconds = self._left.estimate(self._now(), done, total)
-        is_known = math.isfinite(seconds) and done < total
+        self.bar.setValue(n_done)
+        seconds = self._left.estimate(self._now(), n_done, total)
+        is_known = math.isfinite(seconds) and n_done < total
         self.left.setText(f"about {duration_text(seconds)} left" if is_known else "")
 
     def show_cancelling(self) -> None:

@@ -51,9 +51,9 @@ class FigureForm(ExportForm):
     formats = FIGURE_FORMATS
 
     def _add_rows(self) -> None:
-        shown = self.shown
+        exportable = self.shown
         # A comparison sets its own height and font size.
-        self._has_type = shown.compared is None
+        self._has_type = exportable.compared is None
         plain = {
             name: one for name, one in PRESETS.items() if one in (PageSize(), PageSize(one.width))
         }
@@ -61,7 +61,7 @@ class FigureForm(ExportForm):
         self._add_size()
         self.panels: dict[str, QCheckBox] = {}
         if self._of_runs:
-            self.panels = self._view_boxes(EVERY_PANEL, shown.panels)
+            self.panels = self._view_boxes(EVERY_PANEL, exportable.panels)
             self._add_included()
         elif self._has_type:
             (self.caption,) = self.boxes("include", ["title and caption"], 1)
@@ -93,7 +93,7 @@ class FigureForm(ExportForm):
             self._add_row("font", self.points, "pt", self.family)
 
     def _add_included(self) -> None:
-        shown = self.shown
+        exportable = self.shown
         texts = [
             "title and caption",
             "reference lines",
@@ -101,16 +101,16 @@ class FigureForm(ExportForm):
             "stop at the moment shown",
             "future part of curves (faint)",
         ]
-        if shown.moment is not None:
-            texts[3] = f"stop at {time_text(shown.moment)}"
+        if exportable.moment is not None:
+            texts[3] = f"stop at {time_text(exportable.moment)}"
         boxes = self.boxes("include", texts, 2)
         self.caption, self.lines, self.ranges, self.moment, self.rest = boxes
-        self.moment.setChecked(shown.moment is not None)
-        self.moment.setEnabled(shown.moment is not None)
+        self.moment.setChecked(exportable.moment is not None)
+        self.moment.setEnabled(exportable.moment is not None)
         self.moment.setToolTip("Stop at the time shown in the window")
-        self.rest.setChecked(shown.moment is not None)
+        self.rest.setChecked(exportable.moment is not None)
         self.rest.setToolTip("Draw curves to the end of the run, faint after the time shown")
-        self.ranges.setEnabled(bool(shown.ranges))
+        self.ranges.setEnabled(bool(exportable.ranges))
         self.ranges.setToolTip("Use the axis ranges shown in the window")
 
     # ------------------------------------------------------------------------------- presets
@@ -164,19 +164,19 @@ class FigureForm(ExportForm):
         return too_many(runs) if self._of_runs else ""
 
     def job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
-        shown, sheet, palette = self.shown, self.sheet(), self.chosen_palette()
-        if shown.study is not None:
-            return shown.study.make_job(paths[0], self.dpi.value(), palette, sheet)
-        if shown.compared is not None:
+        exportable, sheet, palette = self.shown, self.sheet(), self.chosen_palette()
+        if exportable.study is not None:
+            return exportable.study.make_job(paths[0], self.dpi.value(), palette, sheet)
+        if exportable.compared is not None:
             width = sheet.width or USUAL_WIDTH
-            return comparison_job(shown, runs, paths, self.dpi.value(), palette.name, width)
+            return comparison_job(exportable, runs, paths, self.dpi.value(), palette.name, width)
         return FigureJob(
             runs,
             paths[0],
             checked_names(self.panels),
             self.dpi.value(),
-            FigureOptions(palette, shown.plane, view=shown.view, sheet=sheet),
-            shown.moment if self.moment.isChecked() else None,
+            FigureOptions(palette, exportable.plane, view=exportable.view, sheet=sheet),
+            exportable.moment if self.moment.isChecked() else None,
             lines=self.lines.isChecked(),
             ranges=self.ranges.isChecked(),
             rest=self.moment.isChecked() and self.rest.isChecked(),
@@ -200,7 +200,7 @@ class ComparisonTableForm(ExportForm):
 
 
 def comparison_job(
-    shown: Exportable,
+    exportable: Exportable,
     runs: tuple[Path, ...],
     paths: tuple[Path, ...],
     dpi: float = 300.0,
@@ -208,9 +208,9 @@ def comparison_job(
     width: float = USUAL_WIDTH,
 ) -> CompareJob:
     """Return the job of the shown comparison."""
-    assert shown.compared is not None
-    moment = math.inf if shown.moment is None else shown.moment
-    compared = shown.compared
+    assert exportable.compared is not None
+    moment = math.inf if exportable.moment is None else exportable.moment
+    compared = exportable.compared
     return CompareJob(
         runs,
         paths[0],

@@ -170,8 +170,8 @@ class PageForm(ExportForm):
     formats: ClassVar[Mapping[str, str]] = {".html": "HTML, for any browser"}
 
     def _add_rows(self) -> None:
-        shown = self.shown
-        views = [name for name in shown.panels if name in PAGE_PANELS] or list(PANELS)
+        exportable = self.shown
+        views = [name for name in exportable.panels if name in PAGE_PANELS] or list(PANELS)
         self.panels = self._view_boxes(PAGE_PANELS, views)
         self.frames = WholeBox(self)
         self._spin("frames", self.frames, FEWEST_FRAMES, MOST_FRAMES, PAGE_FRAMES)
@@ -183,7 +183,7 @@ class PageForm(ExportForm):
         self.name.textEdited.connect(self._on_changed)
         self.row("title", self.name)
         self.lines, self.ranges = self.boxes("include", ["reference lines", "current zoom"], 1)
-        self.ranges.setEnabled(bool(shown.ranges))
+        self.ranges.setEnabled(bool(exportable.ranges))
         self.ranges.setToolTip("Use the axis ranges shown in the window")
         titles = [COLOUR_TITLES[name] for name in PAGE_COLOURS]
         self.colours = self._choice_box("colours", titles, 18)

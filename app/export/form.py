@@ -46,9 +46,9 @@ class ExportForm(QWidget):
     one_file_each: ClassVar[bool] = False
     """Several runs are saved into a folder, not into one file."""
 
-    def __init__(self, shown: Exportable, parent: QWidget | None = None) -> None:
+    def __init__(self, exportable: Exportable, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.shown = shown
+        self.shown = exportable
         self.side: QWidget | None = None  # replaces the preview
         self._grid = space(QGridLayout(self), spacing=(12, 8))
         self._grid.setColumnMinimumWidth(0, label_width(self))
@@ -104,20 +104,20 @@ class ExportForm(QWidget):
         """Add a row of boxes in columns, the first so many checked."""
         holder = QWidget(self)
         grid = space(QGridLayout(holder), (0, 4, 0, 0), (12, 6))
-        found = []
+        boxes = []
         for position, text in enumerate(texts):
             box = QCheckBox(menu_text(text), holder)
             box.setChecked(position < checked)
             box.toggled.connect(self._on_changed)
             grid.addWidget(box, position // columns, position % columns)
-            found.append(box)
+            boxes.append(box)
         self.row(label, holder)
-        return found
+        return boxes
 
-    def _view_boxes(self, names: Sequence[str], shown: Iterable[str]) -> dict[str, QCheckBox]:
+    def _view_boxes(self, names: Sequence[str], view_names: Iterable[str]) -> dict[str, QCheckBox]:
         """Add a box for each view, checked if the view is shown."""
         boxes = dict(zip(names, self.boxes("views", names, 0, columns=3), strict=True))
-        for name in shown:
+        for name in view_names:
             boxes[name].setChecked(True)
         return boxes
 

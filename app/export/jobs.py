@@ -130,14 +130,14 @@ def _frame_counter(
     runs: Sequence[Run], progress: Progress, cancelled: Cancelled
 ) -> Callable[[int], None]:
     """Return a function that counts frames done, and raises CancelledError once cancelled."""
-    done, total = 0, sum(run.frames for run in runs)
+    n_done, total = 0, sum(run.frames for run in runs)
 
     def count(frames: int) -> None:
-        nonlocal done
+        nonlocal n_done
         if cancelled():
             raise CancelledError
-        done += frames
-        progress(done, total)
+        n_done += frames
+        progress(n_done, total)
 
     return count
 
@@ -200,22 +200,22 @@ def columns_of(paths: Sequence[Path], cancelled: Cancelled) -> tuple[DataColumn,
     from core.observables.observable import Shape
     from core.observables.table import available_observables
 
-    found: dict[str, DataColumn] = {}
+    columns: dict[str, DataColumn] = {}
     with open_run_files(paths) as runs:
         total = sum(run.frames for run in runs)
         for run in runs:
             for item in available_observables(run):
                 if cancelled():
                     return ()
-                if item.name in found or run.frames == 0:
+                if item.name in columns or run.frames == 0:
                     continue
                 seconds = _seconds(run, item, run.frames // 2, total)
                 # The first call also fills the run's caches.
                 if seconds > SHORT and run.frames > 1:
                     seconds = min(seconds, _seconds(run, item, 0, total))
                 scalar = item.shape is Shape.SCALAR
-                found[item.name] = DataColumn(item.name, item.title, item.costly, scalar, seconds)
-    return tuple(found.values())
+                columns[item.name] = DataColumn(item.name, item.title, item.costly, scalar, seconds)
+    return tuple(columns.values())
 
 
 def _seconds(run: Run, item: Observable, frame: int, frames: int) -> float:
@@ -310,7 +310,7 @@ class CompareJob(ComparisonJob, PreviewedJob):
         return saved_text([self.path])
 
     def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
-        answers = self.answer(lambda done, total: None, cancelled)
+        answers = self.answer(lambda n_done, total: None, cancelled)
         result = scene_preview(self._scene(answers), pixels, draw)
         if self.path.suffix.lower() != TABLE:
             return result

@@ -92,10 +92,10 @@ class Exportable:
         A file named twice means its first and its second run. Runs that are not shown have the
         default.
         """
-        known: dict[Path, list[Value]] = {}
+        values_by_path: dict[Path, list[Value]] = {}
         for path, value in zip(self.runs, values, strict=False):
-            known.setdefault(path, []).append(value)
-        return [known[run].pop(0) if known.get(run) else default for run in runs]
+            values_by_path.setdefault(path, []).append(value)
+        return [values_by_path[run].pop(0) if values_by_path.get(run) else default for run in runs]
 
     def make_view_options(self, runs: Sequence[Path], lines: bool, ranges: bool) -> ViewOptions:
         """Return the style of some runs; `lines`: with bounds; `ranges`: as on the screen."""
@@ -243,8 +243,8 @@ class PageJob(PreviewedJob):
 
         with open_run_files(self.runs) as runs:
             arguments = (self.options, make_page_options(self), progress, cancelled)
-            done = save_page(runs, self.path, self.panels, *arguments)
-        return saved_text([self.path]) if done else ""
+            is_complete = save_page(runs, self.path, self.panels, *arguments)
+        return saved_text([self.path]) if is_complete else ""
 
     def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
         """Return the last moment, and the size of the file."""
@@ -284,15 +284,15 @@ def make_page_options(job: PageJob) -> PageOptions:
 PictureJob = FigureJob | CopyJob | FilmJob | PageJob
 
 
-def complete_job(job: PictureJob, shown: Exportable) -> PictureJob:
+def complete_job(job: PictureJob, exportable: Exportable) -> PictureJob:
     """Return a job with the selections, pins, ranges and lines that the window shows now."""
-    references = shown.references if job.lines else ()
-    view = shown.make_view_options(job.runs, job.lines, job.ranges)
+    references = exportable.references if job.lines else ()
+    view = exportable.make_view_options(job.runs, job.lines, job.ranges)
     options = replace(
         job.options,
-        selected=tuple(shown.of_runs(shown.selected, job.runs, None)),
-        references=tuple(shown.of_runs(references, job.runs, ())),
+        selected=tuple(exportable.of_runs(exportable.selected, job.runs, None)),
+        references=tuple(exportable.of_runs(references, job.runs, ())),
         view=replace(view, rest=isinstance(job, FigureJob | CopyJob) and job.rest),
-        promises=tuple(shown.of_runs(shown.promises, job.runs, None)),
+        promises=tuple(exportable.of_runs(exportable.promises, job.runs, None)),
     )
     return replace(job, options=options)

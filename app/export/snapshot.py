@@ -23,10 +23,12 @@ def export_snapshot(
     """Return the runs that are shown, as they are drawn."""
     view, intent = display.view, display.intent
     runs = [run for run in display.session if run.data is not None]
-    shown = {one.key: one for one in view.runs}
-    nothing = frozenset[int]()
+    run_views = {one.key: one for one in view.runs}
+    no_nodes = frozenset[int]()
     pinned = tuple(
-        shown[run.key].pinned - shown[run.key].selected_nodes if run.key in shown else nothing
+        run_views[run.key].pinned - run_views[run.key].selected_nodes
+        if run.key in run_views
+        else no_nodes
         for run in runs
     )
     return Exportable(
@@ -78,8 +80,8 @@ def _ranges(
     display: DisplayController, runs: Sequence[OpenRun]
 ) -> tuple[tuple[tuple[str, Ends], ...], ...]:
     """Return the ranges of the views of each run."""
-    shown = {panel.run.key: panel for panel in display.panels if panel.run is not None}
-    panels = [shown.get(run.key) for run in runs]
+    panels_by_run = {panel.run.key: panel for panel in display.panels if panel.run is not None}
+    panels = [panels_by_run.get(run.key) for run in runs]
     return tuple(() if panel is None else tuple(panel.regions()) for panel in panels)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -9,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -55,9 +57,9 @@ class TextDialog(QDialog):
         label = QLabel(question, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.line = QLineEdit(before, self)
         self.field = QPlainTextEdit(before, self, tabChangesFocus=True)
-        for part, shown in ((self.line, not lines), (self.field, lines)):
+        for part, is_visible in ((self.line, not lines), (self.field, lines)):
             part.setAccessibleName(question)
-            part.setVisible(shown)
+            part.setVisible(is_visible)
         self._lines = lines
         self.line.selectAll()
         buttons = QDialogButtonBox(
@@ -79,6 +81,8 @@ class TextDialog(QDialog):
 class LibraryActions(QObject):
     """Actions on the selected runs of the library."""
 
+    runs_trashed = Signal(str, object)  # a sentence, and actions that are offered with it
+
     def __init__(
         self,
         window: QWidget,
@@ -93,6 +97,11 @@ class LibraryActions(QObject):
         self._window, self._session, self._librarian = window, session, librarian
         self._files, self._compare, self._report = files, compare, report
         self._chosen: tuple[Entry, ...] = ()
+        # Runs as they are in the trash: the librarian's thread appends, the window's removes.
+        self._trashed: deque[Entry] = deque()
+        self._undoable: tuple[Entry, ...] = ()
+        self._undo = QAction("Undo", self, toolTip="Take these runs out of the trash")
+        self._undo.triggered.connect(self._on_undo)
         self._question = Question(window, "purge")
         self._question.answer_given.connect(self._on_answer)
         librarian.operations_finished.connect(self._on_finished)
@@ -119,13 +128,13 @@ class LibraryActions(QObject):
     def _request_text(self, action: str, chosen: Sequence[Entry]) -> None:
         from core.library.run_notes import common_tags
 
-        which = _name_all(chosen)
+        names = _name_all(chosen)
         if action == "rename":
-            words = (f"Name of {which}", "Leave empty to name it by its settings.")
+            words = (f"Name of {names}", "Leave empty to name it by its settings.")
             before = chosen[0].about.name
         elif action == "tags":
             words = (
-                f"Tags of {which}",
+                f"Tags of {names}",
                 "Separate tags with commas. For several runs, only shared tags are shown.",
             )
             before = ", ".join(common_tags(entry.about for entry in chosen))
@@ -134,7 +143,7 @@ class LibraryActions(QObject):
             hint = "Stored next to the run file and moved with it."
             if len(notes) > 1:
                 hint = "The notes of these runs differ; the new note replaces all of them."
-            words = (f"Note on {which}", hint)
+            words = (f"Note on {names}", hint)
             before = notes.pop() if len(notes) == 1 else ""
         dialog = TextDialog(action, words, before, self._window, lines=action == "note")
         dialog.accepted.connect(self._on_text_accepted)
@@ -155,21 +164,24 @@ class LibraryActions(QObject):
 
     def trash(self, chosen: Sequence[Entry]) -> None:
         """Move runs to the trash, except open ones."""
-        shown = self.open_paths()
-        open_entries = [entry for entry in chosen if entry.path in shown]
+        open_paths = self.open_paths()
+        open_entries = [entry for entry in chosen if entry.path in open_paths]
         if open_entries:
-            name = open_entries[0].path.name
-            self._report(f"{name} is open. Close it before you move it to the trash.")
-        if gone := [entry for entry in chosen if entry.path not in shown]:
-            self._librarian.run(partial(_trash, entry) for entry in gone)
+            verb, them = ("is", "it") if len(open_entries) == 1 else ("are", "them")
+            self._report(
+                f"{_name_all(open_entries)} {verb} open. Close {them} before you move {them} to "
+                "the trash."
+            )
+        if closed := [entry for entry in chosen if entry.path not in open_paths]:
+            self._librarian.run(partial(_trash, entry, self._trashed) for entry in closed)
 
     def trash_superseded(self, paths: Collection[Path]) -> None:
         """Move those of some runs to the trash that the user has not marked in any way.
 
         Open runs, and runs that cannot be moved now, stay without a message.
         """
-        if gone := frozenset(path.absolute() for path in paths) - self.open_paths():
-            self._librarian.run([partial(_trash_superseded, gone)])
+        if closed := frozenset(path.absolute() for path in paths) - self.open_paths():
+            self._librarian.run([partial(_trash_superseded, closed)])
 
     def open_paths(self) -> set[Path]:
         """Return the files of the open runs, and of those that are starting."""
@@ -179,8 +191,8 @@ class LibraryActions(QObject):
     def _confirm_purge(self, chosen: Sequence[Entry]) -> None:
         from core.numbers import size_text
 
-        what, size = _name_all(chosen), size_text(sum(entry.size for entry in chosen))
-        question = f"Delete {what} permanently? This frees {size} and cannot be undone."
+        names, size = _name_all(chosen), size_text(sum(entry.size for entry in chosen))
+        question = f"Delete {names} permanently? This frees {size} and cannot be undone."
         self._question.show(question, "", ANSWERS, CANCEL, QMessageBox.Icon.Warning)
 
     def _on_answer(self, answer: str) -> None:
@@ -190,8 +202,16 @@ class LibraryActions(QObject):
     def _on_finished(self, result: OperationResult) -> None:
         sentences = result.errors or result.notes
         if sentences:
-            more = f" ({len(sentences) - 1} more)" if len(sentences) > 1 else ""
-            self._report(sentences[0] + more)
+            remainder = f" ({len(sentences) - 1} more)" if len(sentences) > 1 else ""
+            self._report(sentences[0] + remainder)
+        trashed_entries = tuple(self._trashed.popleft() for _ in range(len(self._trashed)))
+        if trashed_entries:
+            self._undoable = trashed_entries
+            sentence = f"Moved {_name_all(trashed_entries)} to the trash."
+            self.runs_trashed.emit(sentence, (self._undo,))
+
+    def _on_undo(self) -> None:
+        self._librarian.run(partial(_restore, entry) for entry in self._undoable)
 
 
 def _change_of(action: str, before: str, text: str) -> Callable[[RunNotes], RunNotes]:
@@ -206,10 +226,10 @@ def _change_of(action: str, before: str, text: str) -> Callable[[RunNotes], RunN
         note = check_notes(RunNotes(note=text)).note
         return lambda about: replace(about, note=note)
     new = tags_of(text)
-    gone = set(tags_of(before)) - set(new)
+    removed = set(tags_of(before)) - set(new)
 
     def retag(about: RunNotes) -> RunNotes:
-        tags = (tag for tag in about.tags if tag not in gone)
+        tags = (tag for tag in about.tags if tag not in removed)
         return replace(about, tags=tuple(dict.fromkeys((*tags, *new))))
 
     return retag
@@ -220,8 +240,8 @@ def _describe(entry: Entry, change: Callable[[RunNotes], RunNotes], library: Lib
     return ""
 
 
-def _trash(entry: Entry, library: Library) -> str:
-    library.move_to_trash(entry)
+def _trash(entry: Entry, trashed_entries: deque[Entry], library: Library) -> str:
+    trashed_entries.append(replace(entry, path=library.move_to_trash(entry), origin=entry.path))
     return ""
 
 

@@ -87,14 +87,14 @@ def _setting(key: str, title: str, number: bool = True) -> LibraryColumn:
         return entry.facts.settings.get(key)
 
     def sorted_by(entry: Entry) -> Key:
-        found = value(entry)
-        if found is None:
+        setting = value(entry)
+        if setting is None:
             return math.nan if number else ""
-        return found if isinstance(found, str) else float(found)
+        return setting if isinstance(setting, str) else float(setting)
 
     def text(entry: Entry) -> str:
-        found = value(entry)
-        return DASH if found is None else setting_text(found)
+        setting = value(entry)
+        return DASH if setting is None else setting_text(setting)
 
     return LibraryColumn(key, title, f"Setting {key}", sorted_by, text, number)
 

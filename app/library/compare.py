@@ -107,11 +107,11 @@ class CompareController(QObject):
         self.message.emit("")
         self._display.update_intent(compared=compared)
 
-    def set_shown(self, shown: bool) -> None:
+    def set_shown(self, is_shown: bool) -> None:
         """Compare the open runs, or show them again."""
-        if shown == (self._display.intent.compared is not None):
+        if is_shown == (self._display.intent.compared is not None):
             return
-        if not shown:
+        if not is_shown:
             self._display.update_intent(compared=None)
             return
         names = [str(run.source) for run in self._session if run.data is not None]
@@ -141,20 +141,20 @@ class CompareController(QObject):
             names.insert(place, names.pop(row))
             self._display.update_intent(compared=self._of.with_runs(names))
 
-    def _on_shown_changed(self, row: int, shown: bool) -> None:
+    def _on_shown_changed(self, row: int, is_shown: bool) -> None:
         if self._of is not None:
-            hidden = self._of.hidden ^ {self._of.runs[row]}
-            self._display.update_intent(compared=replace(self._of, hidden=hidden))
+            hidden_runs = self._of.hidden ^ {self._of.runs[row]}
+            self._display.update_intent(compared=replace(self._of, hidden=hidden_runs))
 
     def _on_rows_selected(self) -> None:
         """Emphasise the lines of the selected runs."""
         if self.page is None or self._of is None:
             return
-        shown = self._of.shown_runs
-        rows = [shown.index(k) for k in self.page.table.selected_rows if k in shown]
+        runs = self._of.shown_runs
+        rows = [runs.index(k) for k in self.page.table.selected_rows if k in runs]
         for name, plot in self.page.grid.plots.items():
-            if (known := self.model.answers.get(name)) is not None:
-                lines = map(known.line_of, rows)
+            if (answer := self.model.answers.get(name)) is not None:
+                lines = map(answer.line_of, rows)
                 plot.emphasise(frozenset(line for line in lines if line >= 0))
 
     @property
@@ -188,12 +188,12 @@ class CompareController(QObject):
 
     def _on_place_clicked(self, name: str, place: float) -> None:
         """Seek the moment at which the first line reaches a place of the axis."""
-        known = self.model.answers.get(name)
-        if known is None:
+        answer = self.model.answers.get(name)
+        if answer is None:
             return
-        if known.answer.question.against in ("log10_time", "time"):
+        if answer.answer.question.against in ("log10_time", "time"):
             self._playback.seek(float(coordinate(place)))
-        elif math.isfinite(moment := known.moment_at(place)):
+        elif math.isfinite(moment := answer.moment_at(place)):
             self._playback.seek(moment)
 
     # ------------------------------------------------------------------------------- following
@@ -229,9 +229,9 @@ class CompareController(QObject):
             self.visibility_changed.emit(before is not None)
             return
         common = self.observables
-        known = [name for name in comparison.observables if name in common]
-        if len(known) < len(comparison.observables):
-            self.set_observables(known or [FIRST if FIRST in common else next(iter(common))])
+        names = [name for name in comparison.observables if name in common]
+        if len(names) < len(comparison.observables):
+            self.set_observables(names or [FIRST if FIRST in common else next(iter(common))])
             return  # leads back here
         page = self._make()
         self.model.request(comparison.questions, self._display.view.cursor)
@@ -320,12 +320,12 @@ class CompareController(QObject):
         if cursor != self.model.requested_at and any(one.is_by_rank for one in compared.questions):
             self.model.request(compared.questions, cursor)
         for name, plot in self.page.grid.plots.items():
-            known = answers.get(name)
-            if known is not None and not known.answer.question.is_by_rank:
-                plot.show_places(known.places_of_lines(cursor))
+            answer = answers.get(name)
+            if answer is not None and not answer.answer.question.is_by_rank:
+                plot.show_places(answer.places_of_lines(cursor))
         for column, name in enumerate(compared.observables):
-            if (known := answers.get(name)) is not None:
-                values = known.values_at(cursor, len(compared.shown_runs))
+            if (answer := answers.get(name)) is not None:
+                values = answer.values_at(cursor, len(compared.shown_runs))
                 self._show_values(column, values)
 
     def _show_values(self, column: int, values: Sequence[float]) -> None:

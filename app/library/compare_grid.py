@@ -78,8 +78,8 @@ class CompareGrid(QScrollArea):
     def plot_at(self, place: QPoint) -> str:
         """Return the observable of the plot at a place on the screen; "" for none."""
         plots = self.plots.items() if self.isVisible() else ()
-        found = (name for name, one in plots if one.rect().contains(one.mapFromGlobal(place)))
-        return next(found, "")
+        names = (name for name, one in plots if one.rect().contains(one.mapFromGlobal(place)))
+        return next(names, "")
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
@@ -131,8 +131,8 @@ class CompareGrid(QScrollArea):
 
     def _on_title_dragged(self, place: QPoint) -> None:
         name, target = self._name_of(self.sender()), self.plot_at(place)
-        for other, plot in self.plots.items():
-            plot.header.set_target(other == target != name)
+        for name_, plot in self.plots.items():
+            plot.header.set_target(name_ == target != name)
 
     def _on_title_dropped(self, place: QPoint) -> None:
         name, target = self._name_of(self.sender()), self.plot_at(place)

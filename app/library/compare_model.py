@@ -109,11 +109,11 @@ class CompareModel(QObject):
         )
         for question in self._questions:
             if question.is_by_rank:
-                known = compare_nodes(question, runs, differences, cursor)
+                answer = compare_nodes(question, runs, differences, cursor)
             else:
-                known = compare_over_time(question, runs, differences)
-            if known is not None:
-                self.answers[question.observable] = known
+                answer = compare_over_time(question, runs, differences)
+            if answer is not None:
+                self.answers[question.observable] = answer
 
     def _poll(self) -> None:
         """Read new frames of files that grow."""

@@ -57,23 +57,23 @@ def open_compared(
     from core.comparison.setting_differences import most_of
     from core.runs import open_run
 
-    unmatched, found, opened = list(present), list[ComparedRun](), list[ComparedRun]()
+    unmatched, result, opened = list(present), list[ComparedRun](), list[ComparedRun]()
     try:
         for name in names:
-            known = next((one for one in unmatched if one.name == name), None)
-            if known is not None:
-                unmatched.remove(known)
-                found.append(known)
+            match = next((one for one in unmatched if one.name == name), None)
+            if match is not None:
+                unmatched.remove(match)
+                result.append(match)
                 continue
             run = open_run(Path(name))
             opened.append(ComparedRun(name, run, BackgroundValues(run), most_of(run)))
             if run.frames == 0:
                 raise InputError(f"{run.path.name} has no frames yet. Compare it later.")
-            found.append(opened[-1])
+            result.append(opened[-1])
     except BaseException:
         close_compared(opened)
         raise
-    return tuple(found)
+    return tuple(result)
 
 
 def snapshot_of(one: ComparedRun) -> RunSnapshot:
@@ -91,14 +91,14 @@ def close_compared(runs: Iterable[ComparedRun]) -> None:
 
 
 def legend_rows(
-    runs: Sequence[ComparedRun], differences: Differing, shown: Collection[int]
+    runs: Sequence[ComparedRun], differences: Differing, visible_rows: Collection[int]
 ) -> list[LegendRow]:
-    """Return the rows of the legend; `shown` are the places of the drawn runs."""
+    """Return the rows of the legend; `visible_rows` are the places of the drawn runs."""
     return [
         LegendRow(
             raise_powers(name),
             _tip(one),
-            k in shown,
+            k in visible_rows,
             tuple(map(_setting, differences.keys, settings)),
         )
         for k, (one, name, settings) in enumerate(
@@ -144,9 +144,9 @@ def common_observables(runs: Sequence[ComparedRun]) -> dict[str, str]:
 
     names = [{item.name: item.title for item in scalars_of(one.run)} for one in runs]
     of_nodes = [OBSERVABLES[name] for name in SORTED]
-    for known, one in zip(names, runs, strict=True):
-        known |= {x.name: f"{x.title}, sorted" for x in of_nodes if x.applies(one.run)}
-    return {k: v for k, v in names[0].items() if all(k in other for other in names[1:])}
+    for titles, one in zip(names, runs, strict=True):
+        titles |= {x.name: f"{x.title}, sorted" for x in of_nodes if x.applies(one.run)}
+    return {k: v for k, v in names[0].items() if all(k in later_names for later_names in names[1:])}
 
 
 @final
@@ -205,13 +205,13 @@ class ComparedValues:
             lines = [(line.places, line.values) for line in self.answer.lines]
             at = self.places_of_lines(cursor)
             return [math.nan, *(value_at(*one, k) for one, k in zip(lines, at, strict=True))]
-        found = []
+        values = []
         for k, (curve, place) in enumerate(zip(self.curves, cursors, strict=True)):
             frame = frame_at(self.snapshots[k], cursor)
             # A logarithmic axis has no t = 0.
             nowhere = frame >= 0 and not math.isfinite(place)
-            found.append(float(self.values[k][frame]) if nowhere else value_at(*curve, place))
-        return found
+            values.append(float(self.values[k][frame]) if nowhere else value_at(*curve, place))
+        return values
 
 
 def value_heading(question: CompareQuestion) -> str:
@@ -253,15 +253,15 @@ def compare_over_time(
 
     traced = []
     for one, label, family in zip(runs, differences.labels, differences.families, strict=True):
-        frames, known = one.run.frames, np.ones(one.run.frames, dtype=bool)
+        frames, is_known = one.run.frames, np.ones(one.run.frames, dtype=bool)
         values: dict[str, Array] = {}
         for name in question.names:
             if one.background.has_requested(OWNER, name):
-                known &= one.background.known_frames(name, frames)
+                is_known &= one.background.known_frames(name, frames)
                 values[name] = one.background.trace(name, frames)[:, 0]
             else:
                 values[name] = np.full(frames, math.nan)
-        traced.append(traced_of(one.run, label, family, values, one.most).select_frames(known))
+        traced.append(traced_of(one.run, label, family, values, one.most).select_frames(is_known))
     keys = [keys_of(run, question.against) for run in traced]
     moments = [np.asarray(coordinate(run.log10_time)) for run in traced]
     return ComparedValues(
@@ -288,15 +288,15 @@ def compare_nodes(
 
     ranked = []
     for one, label, family in zip(runs, differences.labels, differences.families, strict=True):
-        known = one.background.nodes.known
-        if known is None or question.observable not in known[1]:
+        is_known = one.background.nodes.known
+        if is_known is None or question.observable not in is_known[1]:
             return None
-        every = known[1][question.observable]
+        every = is_known[1][question.observable]
         values, counts = every[np.isfinite(every)], one.run.counts_steps
         ranked.append(RankedNodes(label, family, np.sort(values), every.size, counts))
     # The start of the slider lies after t = 0, whose frame is shown there.
-    started = any(math.isfinite(one.run.log10_time[_frame(one, cursor)]) for one in runs)
-    log10_time = float(inverse_coordinate(cursor)) if started else -math.inf
+    has_started = any(math.isfinite(one.run.log10_time[_frame(one, cursor)]) for one in runs)
+    log10_time = float(inverse_coordinate(cursor)) if has_started else -math.inf
     return ComparedValues(compared_nodes(question, ranked, log10_time, differences.shades))
 
 
@@ -306,8 +306,8 @@ def value_at(places: Array, values: Array, place: float) -> float:
 
     if places.size == 0:
         return math.nan
-    found = interpolate(places, values, np.array([min(place, float(places[-1]))]))
-    return float(found[0])
+    interpolated = interpolate(places, values, np.array([min(place, float(places[-1]))]))
+    return float(interpolated[0])
 
 
 def medians(answer: Comparison) -> list[float]:

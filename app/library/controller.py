@@ -93,20 +93,20 @@ class LibraryController(QObject):
 
     # ------------------------------------------------------------------------------- the drawer
 
-    def set_shown(self, shown: bool) -> None:
+    def set_shown(self, is_shown: bool) -> None:
         """Fill the drawer when it opens."""
-        if shown and self.panel is None:
+        if is_shown and self.panel is None:
             self._make()
-        self._shown = shown
-        if shown:
+        self._shown = is_shown
+        if is_shown:
             self._again.start()
             self.refresh()
         else:
             self._again.stop()
 
-    def focus_search(self, shown: bool) -> None:
+    def focus_search(self, is_shown: bool) -> None:
         """Focus the search line after the user opened the drawer."""
-        if shown and self.panel is not None:
+        if is_shown and self.panel is not None:
             self.panel.search.setFocus()
 
     def _make(self) -> None:
@@ -151,13 +151,13 @@ class LibraryController(QObject):
     def _on_listed(self, listing: Listing) -> None:
         if self._stopped:
             return
-        same, before = listing is self._listing, self._listing
+        is_same, before = listing is self._listing, self._listing
         self._listing = listing
         new = tuple(sentence for sentence in listing.messages if sentence not in self._reported)
         self._reported += new
         if new:
             self.message.emit(" ".join(new))
-        if self.panel is not None and before is not None and not same:
+        if self.panel is not None and before is not None and not is_same:
             model = self.panel.model
             with_pictures = {
                 one.path: one.modified
@@ -168,7 +168,7 @@ class LibraryController(QObject):
             model.forget_pictures(
                 path for path in with_pictures if now.get(path) != with_pictures[path]
             )
-        if not same:
+        if not is_same:
             self._show()
         if self._tidying and not listing.left:
             self._tidying = False
@@ -199,14 +199,14 @@ class LibraryController(QObject):
 
         trashed, condition = panel.trash.isChecked(), self._condition
         entries = [entry for entry in listing.entries if entry.is_trashed == trashed]
-        found = entries if condition is None else [one for one in entries if condition(one)]
-        panel.show_entries(found, fit=not listing.left)
-        if not found and not listing.left:
+        matches = entries if condition is None else [one for one in entries if condition(one)]
+        panel.show_entries(matches, fit=not listing.left)
+        if not matches and not listing.left:
             panel.show_empty(searching=bool(entries))
         count = "1 run" if len(entries) == 1 else f"{len(entries)} runs"
-        if len(found) < len(entries):
-            count = f"{len(found)} of {len(entries)} runs"
-        words = f"{count}, {size_text(sum(one.size for one in found))}"
+        if len(matches) < len(entries):
+            count = f"{len(matches)} of {len(entries)} runs"
+        words = f"{count}, {size_text(sum(one.size for one in matches))}"
         words += f"; all runs take {size_text(listing.total(trashed=False))}"
         thrown = listing.total(trashed=True)
         words += f", the trash {size_text(thrown)}" if thrown else ", the trash is empty"
@@ -263,13 +263,13 @@ class LibraryController(QObject):
         from core.numbers import size_text
 
         root = self._places.runs.absolute()
-        shown = self.actions.open_paths()
-        many = surplus(listing.entries, first_settings(), self._limit, root)
-        gone = [entry for entry in many if entry.path not in shown]
-        if gone:
-            self.actions.trash(gone)
-            size = size_text(sum(entry.size for entry in gone))
-            words = f"{len(gone)} old runs from first starts ({size})"
+        open_paths = self.actions.open_paths()
+        surplus_entries = surplus(listing.entries, first_settings(), self._limit, root)
+        closed = [entry for entry in surplus_entries if entry.path not in open_paths]
+        if closed:
+            self.actions.trash(closed)
+            size = size_text(sum(entry.size for entry in closed))
+            words = f"{len(closed)} old runs from first starts ({size})"
             self.status.emit(f"Moved {words} to the trash of the library.")
 
     def close(self) -> None:

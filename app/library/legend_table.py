@@ -191,16 +191,16 @@ class LegendTable(QTableWidget):
         widest = self.fontMetrics().horizontalAdvance(WIDEST_VALUE)
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         self.resizeColumnsToContents()
-        most = max(round(NAME_SHARE * self.viewport().width()), LEAST_NAME)
-        self.setColumnWidth(NAME, min(self.columnWidth(NAME), most))
+        max_width = max(round(NAME_SHARE * self.viewport().width()), LEAST_NAME)
+        self.setColumnWidth(NAME, min(self.columnWidth(NAME), max_width))
         for column in range(VALUE, VALUE + self._n_values):
             self.setColumnWidth(column, max(self.columnWidth(column), widest))
 
-    def fitted_height(self, most: int) -> int:
-        """Return the height of all rows, at most `most`, and that of a few rows at least."""
+    def fitted_height(self, max_height: int) -> int:
+        """Return the height of all rows, at most `max_height`, and that of a few rows at least."""
         height = self.verticalHeader().defaultSectionSize() * self.rowCount()
         height += self.horizontalHeader().sizeHint().height() + BELOW
-        return max(min(height, most), LEAST)
+        return max(min(height, max_height), LEAST)
 
     # ------------------------------------------------------------------------------------ requests
 

@@ -53,6 +53,7 @@ ACTIONS = (
     ("again", "R&efresh", "F5", ""),
 )
 FOR_ONE, FOR_ALL = ("rename",), ("empty", "again")
+MOVING = ("trash", "restore", "purge")  # actions after which runs leave the list
 TIPS = {
     "open": "Open the selected runs",
     "beside": "Open the selected runs beside the others",
@@ -115,7 +116,7 @@ class LibraryPanel(QWidget):
         self.empty = EmptyPage(self)
         self.empty.clear_requested.connect(self.search.clear)
         self.curves = CurveDelegate(self.model, self.table)
-        self._fitted = self._started = False
+        self._fitted = self._started = self._moves_runs = False
         self._set_table()
         self.run_actions = {name: self._action(name, text, key) for name, text, key, _ in ACTIONS}
         self._menu = self._column_menu()
@@ -221,7 +222,13 @@ class LibraryPanel(QWidget):
         current = self.table.currentIndex()
         current_path = self.model.entry(current.row()).path if current.isValid() else None
         place = self.table.verticalScrollBar().value()
+        row = current.row()
         self.model.set_entries(entries)
+        if self._moves_runs and entries and not selection & {entry.path for entry in entries}:
+            # The selected runs have left the list: the next one takes their place.
+            current_path = self.model.entry(min(row, len(entries) - 1)).path
+            selection = {current_path}
+        self._moves_runs = False
         self._select(selection, current_path)
         self.table.verticalScrollBar().setValue(place)
         # Fit twice: while the runs are read, so that no heading is cut, and once all have been.
@@ -287,11 +294,11 @@ class LibraryPanel(QWidget):
 
     def set_columns(self, names: Sequence[str]) -> None:
         """Show these columns; FIRST if none of them exists."""
-        known = [column.name for column in COLUMNS if column.name in names] or FIRST
+        columns = [column.name for column in COLUMNS if column.name in names] or FIRST
         for place, column in enumerate(COLUMNS):
-            self.table.setColumnHidden(place, column.name not in known)
+            self.table.setColumnHidden(place, column.name not in columns)
         for action in self._menu.actions():
-            action.setChecked(action.data() in known)
+            action.setChecked(action.data() in columns)
 
     def _toggle_column(self, action: QAction) -> None:
         names = set(self.shown_columns)
@@ -331,6 +338,7 @@ class LibraryPanel(QWidget):
     def _on_action(self) -> None:
         sender = self.sender()
         assert isinstance(sender, QAction)
+        self._moves_runs = sender.objectName() in MOVING
         self.action_requested.emit(sender.objectName())
 
 

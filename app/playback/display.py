@@ -109,20 +109,20 @@ class DisplayController(QObject):
         if view == before:
             self._report_current()
             return
-        others = before is None or before.wishes != view.wishes
-        if others:
+        has_new_wishes = before is None or before.wishes != view.wishes
+        if has_new_wishes:
             self._apply_intent(view.wishes, before.wishes if before is not None else None)
-        for panel, run, old in self._changed_runs(view, before):
-            if old is None or old.frame != run.frame:
+        for panel, run, previous in self._changed_runs(view, before):
+            if previous is None or previous.frame != run.frame:
                 # Draw at once if the panel showed another run, whose picture must not remain.
-                for one in panel.set_frame(run.frame, at_once or old is None):
+                for one in panel.set_frame(run.frame, at_once or previous is None):
                     one.show_frame(panel.frame)
-            if old is None or (old.hovered, old.pinned) != (run.hovered, run.pinned):
+            if previous is None or (previous.hovered, previous.pinned) != (run.hovered, run.pinned):
                 for one in panel.set_marked(run.hovered, run.pinned):
                     one.set_marked(run.hovered, run.pinned)
         self._shown = self.view
         self.changed.emit()
-        if others:
+        if has_new_wishes:
             self.intent_changed.emit()
         if before is None or [run.pinned for run in before.runs] != [r.pinned for r in view.runs]:
             self.pins_changed.emit()
@@ -156,12 +156,12 @@ class DisplayController(QObject):
         if view.wishes.compared is not None:  # a comparison covers the panels
             return
         # Update all panels at once when the comparison ends.
-        known = before.runs if before is not None and before.wishes.compared is None else ()
+        previous_runs = before.runs if before is not None and before.wishes.compared is None else ()
         for place, (panel, run) in enumerate(zip(self.panels, view.runs, strict=False)):
-            old = known[place] if place < len(known) else None
-            if run.frame >= 0 and run != old:
+            previous = previous_runs[place] if place < len(previous_runs) else None
+            if run.frame >= 0 and run != previous:
                 # Before its first frame no options were applied to the panel.
-                yield panel, run, old if old is not None and old.frame >= 0 else None
+                yield panel, run, previous if previous is not None and previous.frame >= 0 else None
 
     @property
     def waits_for_frames(self) -> bool:
@@ -197,8 +197,8 @@ class DisplayController(QObject):
     def _on_nodes_selected(self, nodes: frozenset[int]) -> None:
         run = self._run_of_sender()
         if run is not None:
-            others = frozenset(mark for mark in self.intent.pinned if mark[0] != run.key)
-            pinned = others | {(run.key, node) for node in nodes}
+            unaffected = frozenset(mark for mark in self.intent.pinned if mark[0] != run.key)
+            pinned = unaffected | {(run.key, node) for node in nodes}
             self.set_intent(replace(self.intent, pinned=pinned, current=run.key))
 
     def _on_heading_clicked(self) -> None:

@@ -64,12 +64,12 @@ class TickRateLimiter:
     def next(self, yielding: bool) -> int:
         """Return the milliseconds to the next tick; call it at the beginning of a tick."""
         now = self._clock()
-        taken, self._last = now - self._last, now
+        elapsed, self._last = now - self._last, now
         if not yielding:
             self._taken = 0.0
             return TICK_MS
         # Averaged over some four ticks: a single expensive one must not slow down the display.
-        self._taken = taken if self._taken == 0.0 else 0.75 * self._taken + 0.25 * taken
+        self._taken = elapsed if self._taken == 0.0 else 0.75 * self._taken + 0.25 * elapsed
         return round(min(max(1000.0 * self._taken / SHARE, TICK_MS), LONGEST_MS))
 
 
@@ -84,11 +84,11 @@ def read_frames(run: OpenRun, data: DisplayData, intent: Intent) -> int:
     import numpy as np  # loaded with the first run, not with the window
 
     # Up to the cursor, and one frame after it.
-    most = int(np.searchsorted(coordinate(data.run.log10_time), intent.cursor)) + 1
+    max_frames = int(np.searchsorted(coordinate(data.run.log10_time), intent.cursor)) + 1
     if HANDS == 1:
-        return data.update(LONG_READ, most=most)
+        return data.update(LONG_READ, until=max_frames)
     with limit_to_one_core(), ThreadPoolExecutor(HANDS, "marginscope-reading") as hands:
-        return data.update(LONG_READ, hands, most)
+        return data.update(LONG_READ, hands, max_frames)
 
 
 @final

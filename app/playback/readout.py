@@ -139,8 +139,8 @@ class Readout(QObject):
         return session.get(selected[0]) if selected else None
 
     def _frame_of(self, run: OpenRun) -> int:
-        shown = self._display.view.runs
-        return next((one.frame for one in shown if one.key == run.key), -1)
+        runs = self._display.view.runs
+        return next((one.frame for one in runs if one.key == run.key), -1)
 
     def _show_node(self) -> None:
         mark = self._display.view.inspected
@@ -165,8 +165,8 @@ class Readout(QObject):
 
     def _show_group(self) -> None:
         """Show the selected nodes, as far as another thread has computed their values."""
-        shown = self._display.view.runs
-        chosen = next((one for one in shown if one.selected_nodes and one.frame >= 0), None)
+        runs = self._display.view.runs
+        chosen = next((one for one in runs if one.selected_nodes and one.frame >= 0), None)
         run = self._display.session.get(chosen.key) if chosen is not None else None
         if chosen is None or run is None or run.data is None:
             if self._group is not None:
@@ -178,12 +178,12 @@ class Readout(QObject):
         later.group.request(question)
         self._display.calculator.wake()
         # Until the new frame's facts are computed, keep the last ones of the same nodes.
-        known = later.group.known
-        known = known if known and known[0].nodes == question.nodes else None
+        is_known = later.group.known
+        is_known = is_known if is_known and is_known[0].nodes == question.nodes else None
         heading = self._group_heading(run)
-        if self._group != (heading, known):
-            self._group = (heading, known)
-            self._inspector.show_group(heading, known[1] if known else None)
+        if self._group != (heading, is_known):
+            self._group = (heading, is_known)
+            self._inspector.show_group(heading, is_known[1] if is_known else None)
 
     def set_names(self, names: Callable[[OpenRun], str]) -> None:
         """Set the function that names the selected nodes of a run."""
@@ -269,10 +269,10 @@ class Readout(QObject):
             return
         words = self._message or titled_status(run)
         last = float(run.data.log10_time[-1])
-        known: dict[str, Any] = {"engine": engine, "saved": run.path, "message": words}
+        values: dict[str, Any] = {"engine": engine, "saved": run.path, "message": words}
         steps = int(run.data.steps[-1])
         moment = {"step": steps} if run.data.run.counts_steps else {"log10_time": last}
-        self._status.show_texts(**moment, **known)
+        self._status.show_texts(**moment, **values)
 
 
 def _moment(run: Run, frame: int) -> str:

@@ -243,8 +243,8 @@ class TimeSlider(QWidget):
                 self.time_requested.emit(moment)
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
-            here = float(inverse_coordinate(moment))
-            words = raise_powers(time_text(here, self._steps, padded=True))
+            log10_time = float(inverse_coordinate(moment))
+            words = raise_powers(time_text(log10_time, self._steps, padded=True))
             words = words if alarm is None else alarm[1]
             if alarm is None and (name := self.bookmark_at(event.position().x())):
                 words = f"{name}\n{words}"
@@ -324,12 +324,12 @@ class TimeSlider(QWidget):
         """Paint the stripe in the track: the more theorems hold, the stronger its colour."""
         if self._empty:
             return
-        most = max((count for *_, count, _ in self._theorems), default=0)
+        max_count = max((count for *_, count, _ in self._theorems), default=0)
         for start, end, count, violated in self._theorems:
             left, right = self.position_of(start), self.position_of(end)
             colour = QColor(self._palette.negative if violated else self._palette.positive)
             if not violated:
-                colour.setAlphaF(FAINTEST + (1.0 - FAINTEST) * count / most if count else 0.0)
+                colour.setAlphaF(FAINTEST + (1.0 - FAINTEST) * count / max_count if count else 0.0)
             painter.setBrush(colour)
             painter.drawRect(QRectF(left, middle - GROOVE / 2, right - left, GROOVE))
 
@@ -370,15 +370,15 @@ class TimeSlider(QWidget):
     def shown_labels(self) -> tuple[tuple[float, str, QRectF], ...]:
         """Return the labels that have room: place, text and box; those of the ends come first."""
         metrics = self.fontMetrics()
-        shown: list[tuple[float, str, QRectF]] = []
+        labels: list[tuple[float, str, QRectF]] = []
         for place, text in (*self._ticks[:1], *self._ticks[:0:-1]):
             x, width = self.position_of(place), metrics.horizontalAdvance(text)
             # Shift the end labels inwards: the edges would cut them.
             x_of_label = min(max(x - width / 2, 0.0), self.width() - width)
             box = QRectF(x_of_label, MIDDLE + 9.0, width, metrics.height())
-            if not any(box.adjusted(-8.0, 0.0, 8.0, 0.0).intersects(one) for *_, one in shown):
-                shown.append((x, text, box))
-        return tuple(shown)
+            if not any(box.adjusted(-8.0, 0.0, 8.0, 0.0).intersects(one) for *_, one in labels):
+                labels.append((x, text, box))
+        return tuple(labels)
 
     def _labels(self, painter: QPainter) -> None:
         painter.setPen(QColor(self._palette.muted))

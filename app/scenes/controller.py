@@ -258,8 +258,8 @@ class SceneController(QObject):
         present = self.scene
         self._showing = True
         try:
-            others = scene.runs != present.runs or self._display.session.is_starting
-            if others and not self._files.replace(scene.runs, repeat):
+            has_other_runs = scene.runs != present.runs or self._display.session.is_starting
+            if has_other_runs and not self._files.replace(scene.runs, repeat):
                 return False
             if scene.form is not None and scene.form != self._form.edits:
                 self._training.show_edits(scene.form)

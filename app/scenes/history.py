@@ -30,33 +30,37 @@ class Difference:
 
 def find_differences(before: Scene, after: Scene) -> tuple[Difference, ...]:
     """Return the differences, the most important first, without transient fields."""
-    found = [*_run_differences(before, after), *_form_differences(before.form, after.form)]
+    differences = [*_run_differences(before, after), *_form_differences(before.form, after.form)]
     for option in VIEW_OPTIONS.values():
         if option.name == "pinned" and before.runs != after.runs:
             continue  # closing a run unpins its nodes
         if getattr(before.intent, option.name) != getattr(after.intent, option.name):
-            found.append(Difference(option.name, option.describe(before.intent, after.intent)))
+            differences.append(
+                Difference(option.name, option.describe(before.intent, after.intent))
+            )
     zooms = {_place(zoom) for zoom in set(before.zooms) ^ set(after.zooms)}
     # Closing a run removes its zooms.
     if zooms and before.runs == after.runs:
         words = "Zoom" if set(after.zooms) - set(before.zooms) else "Show whole range"
         titles = sorted({title_of(view) for _, view in zooms})
-        found.append(Difference(f"zoom {sorted(zooms)}", f"{words} of {', '.join(titles).lower()}"))
+        differences.append(
+            Difference(f"zoom {sorted(zooms)}", f"{words} of {', '.join(titles).lower()}")
+        )
     opened, closed = sorted(after.panels - before.panels), sorted(before.panels - after.panels)
     # Opening a drawer closes another; name only the opening.
     for verb, panel in [("Show", one) for one in opened] or [("Hide", one) for one in closed]:
-        found.append(Difference(f"panel {panel}", f"{verb} {PANELS.get(panel, panel)}"))
-    return tuple(found)
+        differences.append(Difference(f"panel {panel}", f"{verb} {PANELS.get(panel, panel)}"))
+    return tuple(differences)
 
 
-def name_differences(found: Collection[Difference]) -> str:
+def name_differences(differences: Collection[Difference]) -> str:
     """Return one name for simultaneous differences: that of the first.
 
     >>> name_differences([Difference("palette", "Dark"), Difference("views", "Show spectrum")])
     'Dark and 1 more'
     """
-    first = next(iter(found)).words
-    return first if len(found) == 1 else f"{first} and {len(found) - 1} more"
+    first = next(iter(differences)).words
+    return first if len(differences) == 1 else f"{first} and {len(differences) - 1} more"
 
 
 def _place(zoom: Zoom) -> tuple[int, str]:
@@ -67,12 +71,12 @@ def _run_differences(before: Scene, after: Scene) -> list[Difference]:
     if before.runs == after.runs:
         return []
     new = [path for path in after.runs if path not in before.runs]
-    gone = [path for path in before.runs if path not in after.runs]
+    closed = [path for path in before.runs if path not in after.runs]
     if new:
         words = f"Open {shorten(new[0].stem)}"
         words += f" and {len(new) - 1} more" if len(new) > 1 else ""
-    elif len(gone) == 1 and after.runs:  # runs closed one after the other are one step each
-        return [Difference(f"close {gone[0]}", f"Close {shorten(gone[0].stem)}")]
+    elif len(closed) == 1 and after.runs:  # runs closed one after the other are one step each
+        return [Difference(f"close {closed[0]}", f"Close {shorten(closed[0].stem)}")]
     elif len(after.runs) == len(before.runs):
         return [Difference("order", "Move a run")]
     else:
@@ -85,24 +89,24 @@ def _form_differences(before: Edits | None, after: Edits | None) -> list[Differe
         return []
     if before is None or before.base != after.base:
         return [Difference("study", f"Choose {shorten(after.base.title)}")]
-    found = []
+    differences = []
     for section, kind in _changed_entries(before.kinds, after.kinds).items():
         words = f"{section} = {kind_words(section, kind)}" if kind else section
-        found.append(Difference(f"form {section}", words))
+        differences.append(Difference(f"form {section}", words))
     for key, text in _changed_entries(before.texts, after.texts).items():
         name = labels().get(key, key.rpartition(".")[2])
         words = f"Reset {name}" if text is None else f"{name} = {shorten(text) or 'nothing'}"
-        found.append(Difference(f"form {key}", words))
-    return found
+        differences.append(Difference(f"form {key}", words))
+    return differences
 
 
 def _changed_entries(
     before: tuple[tuple[str, str], ...], after: tuple[tuple[str, str], ...]
 ) -> dict[str, str | None]:
     """Return changed entries: name -> new value, or None if removed."""
-    old, new = dict(before), dict(after)
-    names = dict.fromkeys((*new, *old))
-    return {name: new.get(name) for name in names if old.get(name) != new.get(name)}
+    earlier, new = dict(before), dict(after)
+    names = dict.fromkeys((*new, *earlier))
+    return {name: new.get(name) for name in names if earlier.get(name) != new.get(name)}
 
 
 MOST_STEPS = 200
@@ -227,23 +231,23 @@ def reduce(history: SceneHistory, event: Event) -> SceneHistory:
 def _apply_change(history: SceneHistory, event: UserChange) -> SceneHistory:
     if event.scene == history.scene:
         return history
-    found = find_differences(history.scene, event.scene)
-    if not found:
+    differences = find_differences(history.scene, event.scene)
+    if not differences:
         return replace(history, scene=event.scene)
-    subject = tuple(one.subject for one in found)
+    subject = tuple(one.subject for one in differences)
     past, latest = history.past, history.past[-1] if history.past else None
     before = history.scene
-    words = event.words or name_differences(found)
+    words = event.words or name_differences(differences)
     goes_on = not history.future and event.at - history.at < PAUSE_S and not event.words
     if latest is not None and not history.future and event.joins and latest.words == event.words:
         step = replace(latest, subject=subject)
         return replace(history, scene=event.scene, past=(*past[:-1], step), at=event.at)
     if latest is not None and goes_on and latest.subject == subject:
         past, before = past[:-1], latest.scene
-        found = find_differences(before, event.scene)
-        if not found:  # the whole step changed nothing in the end
+        differences = find_differences(before, event.scene)
+        if not differences:  # the whole step changed nothing in the end
             return replace(history, scene=event.scene, past=past, at=event.at)
-        words = name_differences(found)
+        words = name_differences(differences)
     past = (*past, SceneStep(words, subject, before))[-MOST_STEPS:]
     return replace(history, scene=event.scene, past=past, future=(), at=event.at)
 
@@ -262,9 +266,9 @@ def _repaint_steps(
     steps: tuple[SceneStep, ...], before: str, palette: str
 ) -> tuple[SceneStep, ...]:
     """Change the palette of the first steps, up to one with another palette than `before`."""
-    same = tuple(takewhile(lambda step: step.scene.intent.palette == before, steps))
-    changed = tuple(replace(step, scene=_with_palette(step.scene, palette)) for step in same)
-    return (*changed, *steps[len(same) :])
+    steps_ = tuple(takewhile(lambda step: step.scene.intent.palette == before, steps))
+    changed = tuple(replace(step, scene=_with_palette(step.scene, palette)) for step in steps_)
+    return (*changed, *steps[len(steps_) :])
 
 
 def _with_palette(scene: Scene, palette: str) -> Scene:

@@ -137,8 +137,8 @@ def _add_name(part: Part, item: Bookmark | NodeSet, about: RunNotes) -> RunNotes
 
 
 def _drop_name(part: Part, name: str, about: RunNotes) -> RunNotes:
-    others = tuple(item for item in getattr(about, part) if item.name != name)
-    changed: dict[str, Any] = {part: others}
+    remaining = tuple(item for item in getattr(about, part) if item.name != name)
+    changed: dict[str, Any] = {part: remaining}
     return replace(about, **changed)
 
 
@@ -210,8 +210,8 @@ class BookmarkController(NamedController):
         if self._path is None:
             return
         # Without file names: a bookmark moves with its run.
-        shown = renumber_runs(self._scenes.shareable_scene(), self._places())
-        picture = link_of(replace(shown, runs=(), intent=replace(shown.intent, current=None)))
+        scene = renumber_runs(self._scenes.shareable_scene(), self._places())
+        picture = link_of(replace(scene, runs=(), intent=replace(scene.intent, current=None)))
         about = self._change_notes(self._path, "bookmarks", Bookmark(name, self._moment(), picture))
         self._on_changed(about, f'Bookmarked "{name.strip()}".')
 
@@ -276,17 +276,17 @@ class SelectionController(NamedController):
 
     def _fill_menu(self) -> None:
         self._clear_menu()
-        shown = {self.name_of(run) for run in self._display.session}
+        run_names = {self.name_of(run) for run in self._display.session}
         for name in sorted({one.name for sets in self._sets.values() for one in sets}):
             action = self._list_name(name)
             action.setCheckable(True)
-            action.setChecked(name in shown)
+            action.setChecked(name in run_names)
         self._finish_menu(NO_SETS)
 
     def nodes_of(self, run: OpenRun) -> frozenset[int]:
         """Return the pinned nodes of a run."""
-        shown = self._display.view.runs
-        return next((one.pinned for one in shown if one.key == run.key), frozenset())
+        runs = self._display.view.runs
+        return next((one.pinned for one in runs if one.key == run.key), frozenset())
 
     def name_of(self, run: OpenRun) -> str:
         """Return the name of a run's pinned nodes; "" if they have none."""
@@ -296,8 +296,8 @@ class SelectionController(NamedController):
 
     def named_selection(self, run: OpenRun) -> NodeSet | None:
         """Return the selection of a run with its name, if it has one."""
-        shown = self._display.view.runs
-        nodes = next((one.selected_nodes for one in shown if one.key == run.key), frozenset[int]())
+        runs = self._display.view.runs
+        nodes = next((one.selected_nodes for one in runs if one.key == run.key), frozenset[int]())
         return NodeSet(self.name_of(run), nodes) if nodes else None
 
     def request_name(self) -> None:
@@ -323,21 +323,21 @@ class SelectionController(NamedController):
             self.status.emit(f'Removed selection "{name}".')
 
     def _change(self, items: Sequence[tuple[Path, NodeSet | None]], name: str = "") -> bool:
-        done = False
+        is_changed = False
         for path, item in items:
             if about := self._change_notes(path, "sets", item, name):
                 self._sets[path] = about.sets
-                done = True
+                is_changed = True
         self._fill_menu()
         self.names_changed.emit()
-        return done
+        return is_changed
 
     def show(self, name: str) -> None:
         runs = {run.key: self._sets.get(run.path, ()) for run in self._display.session}
-        found = {key: one for key, sets in runs.items() for one in sets if one.name == name}
-        others = {mark for mark in self._display.intent.pinned if mark[0] not in found}
-        mine = {(key, node) for key, one in found.items() for node in one.nodes}
-        self._display.update_intent(pinned=frozenset(others | mine))
+        sets_by_run = {key: one for key, sets in runs.items() for one in sets if one.name == name}
+        unaffected = {mark for mark in self._display.intent.pinned if mark[0] not in sets_by_run}
+        mine = {(key, node) for key, one in sets_by_run.items() for node in one.nodes}
+        self._display.update_intent(pinned=frozenset(unaffected | mine))
         self._fill_menu()  # choosing the checked entry again would uncheck it
 
 

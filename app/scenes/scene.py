@@ -63,10 +63,10 @@ def by_key(intent: Intent, keys: Sequence[int]) -> Intent:
     >>> by_key(Intent(pinned=frozenset({(1, 3), (4, 0)})), [5, 7]).pinned
     frozenset({(7, 3)})
     """
-    known = {(keys[place], node) for place, node in intent.pinned if place < len(keys)}
+    marks = {(keys[place], node) for place, node in intent.pinned if place < len(keys)}
     place = intent.current
     current = keys[place] if place is not None and place < len(keys) else None
-    return replace(intent, hovered=None, current=current, pinned=frozenset(known))
+    return replace(intent, hovered=None, current=current, pinned=frozenset(marks))
 
 
 def renumber_runs(scene: Scene, places: Sequence[int]) -> Scene:
@@ -75,10 +75,10 @@ def renumber_runs(scene: Scene, places: Sequence[int]) -> Scene:
     >>> renumber_runs(Scene(intent=Intent(pinned=frozenset({(1, 3)}))), [1, 0]).intent.pinned
     frozenset({(0, 3)})
     """
-    known = range(len(places))
-    pinned = frozenset((places[k], node) for k, node in scene.intent.pinned if k in known)
+    places_ = range(len(places))
+    pinned = frozenset((places[k], node) for k, node in scene.intent.pinned if k in places_)
     zooms = tuple(
-        replace(one, place=places[one.place]) for one in scene.zooms if one.place in known
+        replace(one, place=places[one.place]) for one in scene.zooms if one.place in places_
     )
     return replace(scene, zooms=zooms, intent=replace(scene.intent, pinned=pinned))
 

@@ -91,8 +91,8 @@ def read_fields(
         try:
             scene = FIELDS[name].read(scene, some)
         except ValueError as error:
-            shown = ", ".join(some)[:60]
-            raise InputError(f"{name} = {shown!r} is not valid: {error}.", where=where) from None
+            listed = ", ".join(some)[:60]
+            raise InputError(f"{name} = {listed!r} is not valid: {error}.", where=where) from None
     return scene
 
 
@@ -185,8 +185,8 @@ def _read_hidden_runs(scene: Scene, texts: Texts) -> Scene:
     compared, places = scene.intent.compared, {parse_whole(text) for text in texts}
     if compared is None or not places <= set(range(len(compared.runs))):
         raise ValueError("expected numbers of compared runs, starting at 0")
-    hidden = frozenset(compared.runs[place] for place in places)
-    return _replace_intent(scene, compared=replace(compared, hidden=hidden))
+    hidden_runs = frozenset(compared.runs[place] for place in places)
+    return _replace_intent(scene, compared=replace(compared, hidden=hidden_runs))
 
 
 def _write_colours(scene: Scene) -> Texts:
@@ -211,8 +211,8 @@ def _write_zooms(scene: Scene) -> Texts:
 def _read_zooms(scene: Scene, texts: Texts) -> Scene:
     zooms = []
     for text in texts:
-        place, _, rest = text.partition(":")
-        view, _, bounds = rest.partition(":")
+        place, _, numbers_text = text.partition(":")
+        view, _, bounds = numbers_text.partition(":")
         numbers = [_real(part) for part in bounds.split(",")]
         if view not in VIEWS or len(numbers) != 4:
             raise ValueError("expected run:view:left,right,bottom,top")
@@ -353,8 +353,10 @@ def _with_files(scene: Scene, change: Callable[[Path], Path]) -> Scene:
     if intent.compared is not None:
         before = intent.compared
         names = {name: str(change(Path(name))) for name in before.runs}
-        hidden = frozenset(names[name] for name in before.hidden)
-        compared = replace(before, runs=tuple(names[name] for name in before.runs), hidden=hidden)
+        hidden_runs = frozenset(names[name] for name in before.hidden)
+        compared = replace(
+            before, runs=tuple(names[name] for name in before.runs), hidden=hidden_runs
+        )
         intent = replace(intent, compared=compared)
     return replace(scene, runs=tuple(map(change, scene.runs)), intent=intent)
 
@@ -383,13 +385,13 @@ def apply_layout(scene: Scene, layout: Layout) -> Scene:
     return read_fields(layout, scene, OF_LAYOUT, "the layout")
 
 
-def check_layout_name(name: str, taken: Mapping[str, Layout]) -> str:
+def check_layout_name(name: str, layouts: Mapping[str, Layout]) -> str:
     """Return the name for a layout of the user, stripped. Raises InputError."""
     name = " ".join(name.split())
     if not name or len(name) > LONGEST_NAME:
         raise InputError(f"Enter a layout name of 1 to {LONGEST_NAME} letters.")
     if name in LAYOUTS:
         raise InputError(f"{name} is a built-in layout. Choose another name.")
-    if len(taken) >= MOST_LAYOUTS and name not in taken:
+    if len(layouts) >= MOST_LAYOUTS and name not in layouts:
         raise InputError(f"At most {MOST_LAYOUTS} layouts can be saved. Remove one first.")
     return name

@@ -238,11 +238,11 @@ class SessionKeeper(QObject):
         if self.previous is None:
             return False
         scene = self.previous.scene
-        gone = [path for path in scene.runs if not path.exists()]
-        present = tuple(path for path in scene.runs if path not in gone)
-        if gone:
-            verb = "is" if len(gone) == 1 else "are"
-            names = ", ".join(path.name for path in gone)
+        missing = [path for path in scene.runs if not path.exists()]
+        present = tuple(path for path in scene.runs if path not in missing)
+        if missing:
+            verb = "is" if len(missing) == 1 else "are"
+            names = ", ".join(path.name for path in missing)
             self.message.emit(f"{names} {verb} missing and could not be reopened.")
         if not present:
             return False

@@ -86,11 +86,11 @@ class ActionStateController(QObject):
         """Update the transport and its actions to the view."""
         view = self._display.view
         times, later, steps = list[float](), list[float](), True
-        for shown in view.runs:
-            run = self._display.session.get(shown.key)
-            if run is not None and run.data is not None and shown.frame >= 0:
+        for run_view in view.runs:
+            run = self._display.session.get(run_view.key)
+            if run is not None and run.data is not None and run_view.frame >= 0:
                 has_started = run.data.coordinate[0] <= view.cursor + NEAR  # a branch starts later
-                (times if has_started else later).append(float(run.data.log10_time[shown.frame]))
+                (times if has_started else later).append(float(run.data.log10_time[run_view.frame]))
                 steps = steps and run.counts_steps
         latest = max(times or later, default=float("-inf"))
         self._window.transport.show_view(view, latest, steps and bool(times or later))
@@ -118,7 +118,7 @@ class ActionStateController(QObject):
         wishes = self._display.view.wishes
         actions.enable(
             self._actions,
-            shown=len(session),
+            n_runs=len(session),
             live=bool(session.live),
             compared=compared,
             pinned=any(run.pinned for run in self._display.view.runs),

@@ -115,9 +115,9 @@ class AppearanceController(QObject):
 
     # ------------------------------------------------------------------------------ lecture
 
-    def set_times(self, shown: bool) -> None:
+    def set_times(self, is_shown: bool) -> None:
         """Show or hide the theorem time line."""
-        self._window.times.setVisible(shown)
+        self._window.times.setVisible(is_shown)
 
     def set_lecture(self, lecture: bool) -> None:
         """Show only plots and time slider in large type, or everything again."""
@@ -140,9 +140,9 @@ class AppearanceController(QObject):
             self._window.bar.show_notice(LECTURE.format(keys=keys))
         else:
             self._window.bar.withdraw_notice()
-            drawer, shown = self._before_lecture
+            drawer, was_shown = self._before_lecture
             self._drawers.show(drawer)
-            times.setChecked(shown)
+            times.setChecked(was_shown)
 
     def about(self) -> None:
         """Show version and licence."""

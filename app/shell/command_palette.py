@@ -120,9 +120,9 @@ def _draw_title(
                 continue
             metrics = QFontMetrics(face)
             painter.setFont(face)
-            shown = metrics.elidedText(text, DOTS, room.right() - x)
+            elided = metrics.elidedText(text, DOTS, room.right() - x)
             part = QRect(x, room.top(), room.right() - x, room.height())
-            painter.drawText(part, Qt.AlignmentFlag.AlignLeft, shown)
+            painter.drawText(part, Qt.AlignmentFlag.AlignLeft, elided)
             x += metrics.horizontalAdvance(text)
         place = end
 
@@ -167,11 +167,11 @@ class CommandPalette(QFrame):
         self._entries: Sequence[SearchEntry] = ()
         self._used: Sequence[str] = ()
 
-    def open(self, entries: Sequence[SearchEntry], used: Sequence[str]) -> None:
+    def open(self, entries: Sequence[SearchEntry], used_keys: Sequence[str]) -> None:
         """Show entries, those used before first, and wait for input."""
         window = self.parentWidget()
         assert window is not None
-        self._entries, self._used = entries, used
+        self._entries, self._used = entries, used_keys
         self.line.clear()
         self._search()
         row = self.delegate.sizeHint(_option(self.list), None).height()
@@ -198,17 +198,17 @@ class CommandPalette(QFrame):
 
     def _search(self) -> None:
         text = self.line.text()
-        found = find(text, self._entries, self._used)
-        self.delegate.text, self.found = text, found[:MOST_FOUND]
+        matches = find(text, self._entries, self._used)
+        self.delegate.text, self.found = text, matches[:MOST_FOUND]
         self.list.clear()
         for one in self.found:
             self.list.addItem(_item(one))
         self._choose(0)
-        many = len(found) - MOST_FOUND
-        if not found:
+        n_hidden = len(matches) - MOST_FOUND
+        if not matches:
             self.hint.setText(NOTHING)
-        elif many > 0:
-            self.hint.setText(f"{whole_text(many)} more \u2013 keep typing")
+        elif n_hidden > 0:
+            self.hint.setText(f"{whole_text(n_hidden)} more \u2013 keep typing")
         else:
             self.hint.setText(KEYS)
 

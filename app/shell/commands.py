@@ -51,11 +51,11 @@ class CommandController(QObject):
         window: MainWindow,
         curves: CurveChoiceController,
         librarian: Librarian,
-        used: Sequence[str],
+        used_keys: Sequence[str],
     ) -> None:
         super().__init__(window)
         self._window, self._curve_choice, self._librarian = window, curves, librarian
-        self.used = tuple(used)
+        self.used = tuple(used_keys)
         self.palette: CommandPalette | None = None
         self._actions: Mapping[str, QAction] = {}
         self._listing: Listing | None = None
@@ -97,10 +97,10 @@ class CommandController(QObject):
         if listing is self._listing:
             return
         self._listing, self._stale = listing, True
-        seen = self.palette is not None and self.palette.isVisible()
+        is_visible = self.palette is not None and self.palette.isVisible()
         # While thousands of runs are read a listing arrives each second; skip it if the palette is
         # hidden.
-        if seen or not listing.left:
+        if is_visible or not listing.left:
             self._take_runs()
 
     def _take_runs(self) -> None:
@@ -187,9 +187,9 @@ class CommandController(QObject):
         from core.observables.registry import is_loop_number, of_shape
 
         observables = self._curve_choice.observables()
-        shown = self._curve_choice.any_run
+        run = self._curve_choice.any_run
         for one in of_shape(Shape.SCALAR):
-            reason = NOT_OF_THESE.format(where=one.where or "others") if shown else NO_RUN
+            reason = NOT_OF_THESE.format(where=one.where or "others") if run else NO_RUN
             yield make_entry(
                 f"{CURVE}:{one.name}",
                 "Curve",

@@ -284,13 +284,14 @@ class Components(QObject):
         for part in (self.library, self.links, *editors):
             part.message.connect(bar.show_message)
             part.status.connect(bar.show_notice)
+        self.library.actions.runs_trashed.connect(bar.show_notice)
         opening = (self.files, self.open_runs, self.following, self.branches, self.keeper)
         views = (self.playback, self.compare, self.scenes)
         for source in (*opening, *views, self.questions, self.drawing, self.cell_runs):
             source.message.connect(bar.show_message)
         self.training.notice.connect(self.action_state.show_choice)
         self.export.error.connect(bar.show_message)
-        for done in (self.export.finished, self.export.export_refused, self.view_menu.status):
-            done.connect(bar.show_notice)
+        for finished in (self.export.finished, self.export.export_refused, self.view_menu.status):
+            finished.connect(bar.show_notice)
         self.theory.status.connect(self.window.status.show_work)
         self.window.theory.summary_changed.connect(self.window.status.show_summary)

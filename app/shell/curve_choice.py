@@ -100,9 +100,9 @@ class CurveChoiceController(QObject):
     def show_curve(self, name: str) -> None:
         """Show a curve in the view of curves, in place of the first one if needed."""
         curves = (*self._curves_but(name), name)[-MOST_CURVES:]
-        shown = self._display.view.wishes.views
-        if "curves" not in shown:
-            self._display.update_intent(views=(*shown, "curves"))
+        views = self._display.view.wishes.views
+        if "curves" not in views:
+            self._display.update_intent(views=(*views, "curves"))
         self._display.update_intent(curves=curves)
 
     def _curves_but(self, name: str) -> tuple[str, ...]:
@@ -110,8 +110,8 @@ class CurveChoiceController(QObject):
 
     def _on_toggled(self, name: str, ticked: bool) -> None:
         if self._is_comparing:
-            others = [one for one in self._chosen if one != name]
-            self._compare.set_observables([*others, name] if ticked else others)
+            remaining = [one for one in self._chosen if one != name]
+            self._compare.set_observables([*remaining, name] if ticked else remaining)
         elif ticked:
             self.show_curve(name)
         else:

@@ -71,13 +71,13 @@ class CurvePicker(QFrame):
         groups: Mapping[str, Sequence[SearchEntry]],
         chosen: Sequence[str],
         place: QPoint,
-        most: int,
+        max_curves: int,
     ) -> None:
         """Show observables by their groups at a place on the screen, within the window.
 
-        The keys of the entries are the names of the observables, of which `most` can be chosen.
+        The entries' keys are the observables' names, of which `max_curves` can be chosen.
         """
-        self._groups, self._chosen, self._most = groups, chosen, most
+        self._groups, self._chosen, self._most = groups, chosen, max_curves
         self.line.clear()
         self._fill()
         self.study.setEnabled(bool(groups))
@@ -114,15 +114,17 @@ class CurvePicker(QFrame):
     def _fill(self) -> None:
         """List the matches in their groups, and choose the best one."""
         entries = [entry for group in self._groups.values() for entry in group]
-        found = [entry.key for entry in find(self.line.text(), entries, ())]
+        matches = [entry.key for entry in find(self.line.text(), entries, ())]
         self.list.clear()
         for group, some in self._groups.items():
-            shown = [entry for entry in some if entry.key in found]
-            if shown:
+            entries_ = [entry for entry in some if entry.key in matches]
+            if entries_:
                 self._add_heading(group)
-            for entry in shown:
+            for entry in entries_:
                 self._add(entry)
-        best = next((one for one in self._items() if found and one.data(USER) == found[0]), None)
+        best = next(
+            (one for one in self._items() if matches and one.data(USER) == matches[0]), None
+        )
         if best is not None:
             self.list.setCurrentItem(best)
         if not self.line.text():

@@ -44,12 +44,12 @@ class Page(QTextBrowser):
             return loaded
         path = self.source().resolved(QUrl(name)).toLocalFile()
         image = QImage(path)
-        most = max(self.viewport().width() - 40, 200)
-        if image.isNull() or image.width() <= most:
+        max_width = max(self.viewport().width() - 40, 200)
+        if image.isNull() or image.width() <= max_width:
             return image if not image.isNull() else loaded
         ratio = self.devicePixelRatioF()
         mode = Qt.TransformationMode.SmoothTransformation
-        image = image.scaledToWidth(round(most * ratio), mode)
+        image = image.scaledToWidth(round(max_width * ratio), mode)
         image.setDevicePixelRatio(ratio)
         return image
 

@@ -52,16 +52,16 @@ class HelpController(QObject):
 
     # ------------------------------------------------------------------------------- welcome
 
-    def set_welcome_shown(self, shown: bool) -> None:
+    def set_welcome_shown(self, is_shown: bool) -> None:
         """Show the welcome page over the runs, or the runs again."""
-        if shown == self._welcomes:
+        if is_shown == self._welcomes:
             return
-        if shown and self._display.intent.compared is not None:
+        if is_shown and self._display.intent.compared is not None:
             self._display.update_intent(compared=None)
-        self._welcomes = shown
-        self._window.welcome.close_button.setVisible(shown and len(self._display.session) > 0)
-        self._window.pages.set_over(self._window.welcome if shown else None)
-        self.welcome_shown.emit(shown)
+        self._welcomes = is_shown
+        self._window.welcome.close_button.setVisible(is_shown and len(self._display.session) > 0)
+        self._window.pages.set_over(self._window.welcome if is_shown else None)
+        self.welcome_shown.emit(is_shown)
 
     def leave_welcome(self, _now: object = None) -> None:
         """Show the runs again."""
@@ -230,9 +230,9 @@ class HelpCard(QFrame):
         """Return a normalisation, leaving out what the card's margins share after the first."""
         text = one.normalisation
         before = next((one for one in self._texts if text.startswith(f"{one};")), "")
-        rest = text.removeprefix(before) if before else "" if text in self._texts else text
+        sentence = text.removeprefix(before) if before else "" if text in self._texts else text
         self._texts.add(text)
-        return f"as above{rest}" if before else rest
+        return f"as above{sentence}" if before else sentence
 
     def show_at(self, place: QPoint) -> None:
         """Open the card beside a point of the screen, fully on the screen."""

@@ -149,8 +149,8 @@ class MainWindow(QMainWindow):
         self._fill_recent()
 
     def _fill_recent(self) -> None:
-        known = dict(self._recorded)
-        files = [(path, known.get(path) or Path(path).name) for path in self._opened]
+        recorded = dict(self._recorded)
+        files = [(path, recorded.get(path) or Path(path).name) for path in self._opened]
         files += [one for one in self._recorded if one[0] not in self._opened]
         self.recent.clear()
         for path, name in files[:MOST_RECENT]:

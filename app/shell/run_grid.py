@@ -59,24 +59,24 @@ class RunGrid(QScrollArea):
 
     def arrange(self) -> None:
         """Place the visible panels."""
-        shown = [panel for panel in self._panels if not panel.isHidden()]
-        if not shown:
+        panels = [panel for panel in self._panels if not panel.isHidden()]
+        if not panels:
             return
         room = self.maximumViewportSize()
         width, height = room.width(), room.height()
-        needed = self._arrange(shown, width, height)
+        needed = self._arrange(panels, width, height)
         if needed > height:
             width -= self._bar_width
-            needed = self._arrange(shown, width, height)
+            needed = self._arrange(panels, width, height)
         self._content.resize(width, max(needed, height))
         self._placed.start()
 
     def _update_sight(self) -> None:
         """Draw panels that have scrolled into sight."""
-        seen = QRect(-self._content.pos(), self.maximumViewportSize())
+        visible_area = QRect(-self._content.pos(), self.maximumViewportSize())
         for panel in self._panels:
             if not panel.isHidden():
-                panel.set_sight(seen.translated(-panel.pos()))
+                panel.set_sight(visible_area.translated(-panel.pos()))
 
     def reveal(self, panel: RunPanel) -> None:
         """Scroll until a panel is visible."""

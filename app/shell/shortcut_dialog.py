@@ -186,11 +186,11 @@ class ShortcutDialog(QDialog):
             "Reset all", self, "Restore the default shortcuts of all actions"
         )
         self.reset_all.clicked.connect(self.all_reset)
-        done = push_button("Close", self)
-        done.clicked.connect(self.accept)
+        close_button = push_button("Close", self)
+        close_button.clicked.connect(self.accept)
         answer = add_all(space(QHBoxLayout(), spacing=8), (self.hint, 1), self.move_button)
         buttons = space(QHBoxLayout(), spacing=8)
-        add_all(buttons, self.clear, self.reset, self.reset_all, 1, done)
+        add_all(buttons, self.clear, self.reset, self.reset_all, 1, close_button)
         column = space(QVBoxLayout(self), (16, 16, 16, 16), 12)
         add_all(column, self.search, self.nothing, (self.tree, 1), answer, buttons)
         self.show_message("")
@@ -279,13 +279,13 @@ class ShortcutDialog(QDialog):
             )
             for key, row in self.rows.items()
         ]
-        found = {one.key for one in find(self.search.text(), entries)}
-        shown = {self._titles[key] for key in found}
+        keys = {one.key for one in find(self.search.text(), entries)}
+        titles = {self._titles[key] for key in keys}
         for key, row in self.rows.items():
-            row.setHidden(key not in found)
+            row.setHidden(key not in keys)
         for title, heading in self.headings.items():
-            heading.setHidden(title not in shown)
-        self.nothing.setVisible(not found)
+            heading.setHidden(title not in titles)
+        self.nothing.setVisible(not keys)
         self._show_buttons()
 
     # ------------------------------------------------------------------------------------ requests

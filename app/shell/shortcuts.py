@@ -118,15 +118,15 @@ class ShortcutController(QObject):
         from app.shell.shortcut_dialog import library_holder
 
         assert self.dialog is not None
-        other, before = find_holder(self._keys, text, key), native_text(self._keys[key]) or "none"
+        holder, before = find_holder(self._keys, text, key), native_text(self._keys[key]) or "none"
         if library_use := library_holder(text):
             name = NAMES[key]
             words = FIXED.format(keys=native_text(text), use=library_use, name=name, before=before)
             self.dialog.show_message(words)
             return
-        if other:
+        if holder:
             words = TAKEN.format(
-                keys=native_text(text), other=NAMES[other], name=NAMES[key], before=before
+                keys=native_text(text), other=NAMES[holder], name=NAMES[key], before=before
             )
             self.dialog.refuse(key, text, words)
             return
@@ -140,13 +140,13 @@ class ShortcutController(QObject):
     def _move(self, key: str, text: str) -> None:
         """Take keys away from the action that has them."""
         assert self.dialog is not None
-        other = find_holder(self._keys, text, key)
-        default = usual_if_free({**self._keys, key: text}, other) if other else ""
-        self._take({other: default, key: text} if other else {key: text})
+        holder = find_holder(self._keys, text, key)
+        default = usual_if_free({**self._keys, key: text}, holder) if holder else ""
+        self._take({holder: default, key: text} if holder else {key: text})
         words = MOVED.format(
             keys=native_text(text),
             name=NAMES[key],
-            other=NAMES.get(other, "nothing"),
+            other=NAMES.get(holder, "nothing"),
             left=native_text(default) or NO_KEYS,
         )
         self.dialog.show_message(words)
@@ -170,14 +170,14 @@ class ShortcutController(QObject):
 
 def warning_about(clashes: Sequence[Clash]) -> str:
     """Return sentences about clashes in the settings, one for each winner; empty for none."""
-    others: dict[tuple[str, str], list[str]] = {}
+    conflicts: dict[tuple[str, str], list[str]] = {}
     for one in clashes:
         words = f"{NAMES[one.other]} has {native_text(one.left) or NO_KEYS}"
-        others.setdefault((one.keys, one.winner), []).append(words)
+        conflicts.setdefault((one.keys, one.winner), []).append(words)
     sentences = [
         CLASH.format(keys=native_text(keys), winner=NAMES[winner], others=", ".join(words))
-        for (keys, winner), words in others.items()
+        for (keys, winner), words in conflicts.items()
     ]
-    rest = len(sentences) - MOST_SENTENCES
-    shown = [*sentences[:MOST_SENTENCES], *([f"({rest} more.)"] if rest > 0 else ())]
-    return " ".join((*shown, CHOOSE)) if shown else ""
+    n_unlisted = len(sentences) - MOST_SENTENCES
+    listed = [*sentences[:MOST_SENTENCES], *([f"({n_unlisted} more.)"] if n_unlisted > 0 else ())]
+    return " ".join((*listed, CHOOSE)) if listed else ""

@@ -46,8 +46,10 @@ class TopBar(QWidget):
         self.more.setToolButtonStyle(ICON_ONLY)
         self._row = space(QHBoxLayout(self), (12, 3, 8, 3), 6)
         chips = (self.chips, 100)  # the chips take all the room, and leave it empty without runs
-        rest = (self.views, self.export, self.more)
-        add_all(self._row, self.chooser, chips, self.cells, self.compare, 1, *self.training, *rest)
+        buttons = (self.views, self.export, self.more)
+        add_all(
+            self._row, self.chooser, chips, self.cells, self.compare, 1, *self.training, *buttons
+        )
 
     @property
     def buttons(self) -> list[QToolButton]:
@@ -124,11 +126,11 @@ class TopBar(QWidget):
         """Shorten the study's title rather than the names of the runs."""
         neighbours = [one for one in (self.chips, *self.buttons) if not one.isHidden()]
         between = self._row.spacing()
-        taken = sum(one.sizeHint().width() + between for one in neighbours)
+        neighbours_width = sum(one.sizeHint().width() + between for one in neighbours)
         margins = self._row.contentsMargins()
         # One more space: the stretch is an item, too.
-        taken += between + margins.left() + margins.right()
-        self.chooser.set_room(self.width() - taken)
+        neighbours_width += between + margins.left() + margins.right()
+        self.chooser.set_room(self.width() - neighbours_width)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -268,9 +268,9 @@ class TourController(QObject):
         }
         if place in parts:
             return parts[place]
-        shown = [panel for panel in self._display.panels if place in panel.names]
-        current = [panel for panel in shown if panel.run is self._display.current]
-        panel = next(iter((*current, *shown)), None)
+        panels = [panel for panel in self._display.panels if place in panel.names]
+        current = [panel for panel in panels if panel.run is self._display.current]
+        panel = next(iter((*current, *panels)), None)
         return None if panel is None else panel.view(place)
 
 
@@ -339,8 +339,8 @@ class TourCard(QFrame):
         corners[1].moveBottomLeft(room.bottomLeft())
         corners[2].moveTopRight(room.topRight())
         corners[3].moveTopLeft(room.topLeft())
-        hidden = [_area(corner.intersected(area)) for corner in corners]
-        self.setGeometry(corners[hidden.index(min(hidden))])
+        covered_areas = [_area(corner.intersected(area)) for corner in corners]
+        self.setGeometry(corners[covered_areas.index(min(covered_areas))])
         self._ring.show_around(area)
         self.show()
         self.raise_()

@@ -108,10 +108,10 @@ class ViewMenuController(QObject):
     def _fill(self, menu: ViewMenu) -> None:
         wishes = self._display.view.wishes
         several, compared = len(wishes.plots) > 1, wishes.compared is not None
-        what = "plot" if compared else "view"
-        text = f"Show &all {what}s" if wishes.filled else f"&Only this {what}"
+        subject = "plot" if compared else "view"
+        text = f"Show &all {subject}s" if wishes.filled else f"&Only this {subject}"
         menu.add(text, self._on_fill).setEnabled(several)
-        menu.add(f"&Export this {what} ...", self._on_export)
+        menu.add(f"&Export this {subject} ...", self._on_export)
         menu.add("Copy &picture", self._on_copy_picture)
         menu.add("Copy &numbers", self._on_copy_numbers).setEnabled(bool(menu.view.numbers()))
         menu.addSeparator()
@@ -125,7 +125,7 @@ class ViewMenuController(QObject):
         for choice in self._choices.get(menu.name, ()):
             menu.addMenu(choice)
         menu.addSeparator()
-        menu.add(f"&Hide this {what}", self._on_hide).setEnabled(several)
+        menu.add(f"&Hide this {subject}", self._on_hide).setEnabled(several)
         menu.add("&What is this?", self._on_explain)
 
     def _menu(self) -> ViewMenu:
@@ -158,12 +158,12 @@ class ViewMenuController(QObject):
         self._display.update_intent(log_curves=log)
 
     def _on_hide(self) -> None:
-        hidden, wishes = self._menu().name, self._display.view.wishes
-        shown = tuple(name for name in wishes.plots if name != hidden)
+        view_name, wishes = self._menu().name, self._display.view.wishes
+        plots = tuple(name for name in wishes.plots if name != view_name)
         if wishes.compared is not None:
-            self._compare.set_observables(shown)
+            self._compare.set_observables(plots)
         else:
-            self._display.update_intent(views=shown, filled="")
+            self._display.update_intent(views=plots, filled="")
 
     def _on_explain(self) -> None:
         self._help.explain(self._menu().view.help_topics())

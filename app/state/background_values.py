@@ -101,8 +101,8 @@ class LatestRequest(Generic[Q, A]):
     def pending_question(self) -> Q | None:
         """Question without an answer so far."""
         with self._lock:
-            question, known = self._question, self.known
-        return None if known is not None and known[0] == question else question
+            question, answer = self._question, self.known
+        return None if answer is not None and answer[0] == question else question
 
     def work(self, run: Run) -> bool:
         """Answer the question; return False if there was none."""
@@ -125,8 +125,8 @@ class Trace:
         """Lengthen the arrays for a file with more frames than planned."""
         missing = room - self.known.size
         if missing > 0:
-            more = np.full((missing, self.values.shape[1]), np.nan)
-            self.values = np.concatenate([self.values, more])
+            rows = np.full((missing, self.values.shape[1]), np.nan)
+            self.values = np.concatenate([self.values, rows])
             self.known = np.concatenate([self.known, np.zeros(missing, dtype=bool)])
 
     def missing(self, frames: int) -> int:
@@ -175,8 +175,8 @@ class BackgroundValues:
         This replaces the earlier request of the same owner.
         """
         with self._lock:
-            others = tuple(name for name in self._requested if not name.startswith(f"{owner}:"))
-            self._requested = others + tuple(f"{owner}:{name}" for name in names)
+            remaining = tuple(name for name in self._requested if not name.startswith(f"{owner}:"))
+            self._requested = remaining + tuple(f"{owner}:{name}" for name in names)
             self._frames = max(self._frames, frames)  # another view may have read further
             room = max(frames, self._run.planned_frames)
             for name in names:
@@ -200,8 +200,8 @@ class BackgroundValues:
     @property
     def answer(self) -> PredictorAnswer | None:
         """Last computed predictor, perhaps for an older question."""
-        known = self.prediction.known
-        return known[1] if known is not None else None
+        prediction = self.prediction.known
+        return prediction[1] if prediction is not None else None
 
     @property
     def pending(self) -> bool:
@@ -212,12 +212,12 @@ class BackgroundValues:
     def work(self, seconds: float) -> bool:
         """Compute for about so many seconds; return False if nothing was pending."""
         deadline = time.perf_counter() + seconds
-        done = False
+        has_worked = False
         while not self._broken and self._step():
-            done = True
+            has_worked = True
             if time.perf_counter() >= deadline:
                 break
-        return done
+        return has_worked
 
     def _step(self) -> bool:
         try:

@@ -65,9 +65,9 @@ class ComparedRuns:
 
     def with_runs(self, names: Sequence[str]) -> ComparedRuns:
         """Return the comparison of other runs; remaining runs keep their colours."""
-        known = dict(zip(self.runs, self.colours, strict=True))
-        places = {known[one] for one in names if one in known}
+        colours = dict(zip(self.runs, self.colours, strict=True))
+        places = {colours[one] for one in names if one in colours}
         free = [k for k in range(MOST_COMPARED + len(names)) if k not in places]
-        slots = tuple(known[one] if one in known else free.pop(0) for one in names)
+        slots = tuple(colours[one] if one in colours else free.pop(0) for one in names)
         slots = () if slots == tuple(range(len(names))) else slots
         return replace(self, runs=tuple(names), slots=slots, hidden=self.hidden & set(names))

@@ -104,9 +104,9 @@ class DisplayData:
         return self.run.status == "finished" and self.frames == self.run.frames
 
     def update(
-        self, seconds: float = 0.008, hands: Executor | None = None, most: int | None = None
+        self, seconds: float = 0.008, hands: Executor | None = None, until: int | None = None
     ) -> int:
-        """Read new frames for about so many seconds, up to `most`; return `frames`.
+        """Read new frames for about so many seconds, up to `until`; return `frames`.
 
         `hands` read several frames of a finished run at a time: file, checksums and products let go
         of the interpreter. Raises RunFileError for a file that is no longer a run.
@@ -120,7 +120,7 @@ class DisplayData:
             self.past.read(deadline)
             return self.frames
         self._make_room(available)
-        available = available if most is None else min(available, max(most, self.frames + 1))
+        available = available if until is None else min(available, max(until, self.frames + 1))
         if hands is not None and self.run.status == "finished":
             _ = self.projection  # before the threads start; a batch would keep the file open
             for index in ordered_map(self._read, self.frames, available, deadline, hands):
@@ -151,7 +151,7 @@ class DisplayData:
             setattr(self, name, _lengthen(getattr(self, name), missing))
         if self._class is not None:
             self._class = _lengthen(self._class, missing)
-        self._node = {kind: _lengthen(old, missing) for kind, old in self._node.items()}
+        self._node = {kind: _lengthen(values, missing) for kind, values in self._node.items()}
 
     def _read(self, index: int) -> None:
         from core.observables.nodes import outer_classes, outer_signs

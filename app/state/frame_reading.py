@@ -39,8 +39,8 @@ def ordered_map(
             submitted += 1
         if not waiting:
             return
-        index, done = waiting.popleft()
-        done.result()
+        index, job = waiting.popleft()
+        job.result()
         yield index
 
 

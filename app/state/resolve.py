@@ -162,7 +162,7 @@ def _run(run: RunSnapshot, intent: Intent, cursor: float) -> ResolvedRun:
 # receiver.
 @lru_cache(maxsize=16)
 def _pinned_of(pinned: frozenset[Mark], key: int, m: int) -> frozenset[int]:
-    return frozenset(node for other, node in pinned if other == key and node < m)
+    return frozenset(node for pinned_key, node in pinned if pinned_key == key and node < m)
 
 
 def selection(pinned: frozenset[int]) -> frozenset[int]:
@@ -175,9 +175,9 @@ def _inspected_node(runs: Sequence[ResolvedRun], current: int | None) -> Mark | 
 
     The nodes of a selection are not inspected.
     """
-    shown = sorted((run for run in runs if run.frame >= 0), key=lambda run: run.key != current)
-    hovered = [(run.key, run.hovered) for run in shown if run.hovered >= 0]
-    pinned = [(run.key, min(run.pinned)) for run in shown if run.pinned and not run.selected_nodes]
+    runs_ = sorted((run for run in runs if run.frame >= 0), key=lambda run: run.key != current)
+    hovered = [(run.key, run.hovered) for run in runs_ if run.hovered >= 0]
+    pinned = [(run.key, min(run.pinned)) for run in runs_ if run.pinned and not run.selected_nodes]
     return next(iter(hovered + pinned), None)
 
 

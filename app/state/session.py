@@ -195,8 +195,8 @@ class OpenRun:
         # for good.
         is_unpolled = self.is_unfinished and self.growth is RecordingState.ENDED
         growing = self.grows or self.has_unread_frames or is_unpolled
-        known = self.data.coordinate
-        return RunSnapshot(self.key, known, self.until, growing, self.data.m, self.since)
+        coordinate = self.data.coordinate
+        return RunSnapshot(self.key, coordinate, self.until, growing, self.data.m, self.since)
 
 
 @final
@@ -275,8 +275,8 @@ class Session:
 
     def move(self, key: int, place: int) -> None:
         """Move a run to a place from the left."""
-        others = [run for run in self if run.key != key]
-        self._runs = others[:place] + [run for run in self if run.key == key] + others[place:]
+        runs = [run for run in self if run.key != key]
+        self._runs = runs[:place] + [run for run in self if run.key == key] + runs[place:]
 
     def replace(self, runs: Sequence[OpenRun]) -> None:
         """Show these runs, from left to right, and close all others, pending ones too."""

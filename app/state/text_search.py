@@ -47,7 +47,9 @@ def make_entry(
     return SearchEntry(key, kind, title, detail, shortcut, reason, title.lower(), low)
 
 
-def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) -> list[SearchEntry]:
+def find(
+    text: str, entries: Iterable[SearchEntry], used_keys: Sequence[str] = ()
+) -> list[SearchEntry]:
     """Return the entries that contain all words of a text, the best first.
 
     Best is the title itself, then words at the start of its words, then letters that start them one
@@ -61,7 +63,7 @@ def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) ->
     >>> [one.key for one in find("fig", some, ["b"])]
     ['b', 'a']
     """
-    places = {key: place for place, key in enumerate(used)}
+    places = {key: place for place, key in enumerate(used_keys)}
     words = _words(text)
     if not words:
         return _first_used(entries, places)
@@ -89,11 +91,11 @@ def _in_turn(some: Sequence[SearchEntry], places: Mapping[str, int]) -> list[Sea
 def _first_used(entries: Iterable[SearchEntry], places: Mapping[str, int]) -> list[SearchEntry]:
     """Return all entries, those used before first."""
     before: list[SearchEntry] = []
-    others: list[SearchEntry] = []
+    unused: list[SearchEntry] = []
     for one in entries:
-        (before if one.key in places else others).append(one)
+        (before if one.key in places else unused).append(one)
     before.sort(key=lambda one: places[one.key])
-    return before + others
+    return before + unused
 
 
 def _rank(
@@ -145,16 +147,16 @@ def match_spans(text: str, title: str) -> list[tuple[int, int]]:
     words, low = _words(text), title.lower()
     if not words or len(low) != len(title):  # lowercasing may lengthen a text
         return []
-    found = set[int]()
+    places = set[int]()
     for word in words:
         match = re.search(START + re.escape(word), low) or re.search(re.escape(word), low)
         if match is not None:
-            found.update(range(*match.span()))
-    if not found:
+            places.update(range(*match.span()))
+    if not places:
         match = initials_regex(words).search(low) or subsequence_regex(words).search(low)
         groups = range(1, match.re.groups + 1) if match is not None else ()
-        found.update(match.start(group) for group in groups if match is not None)
-    return _spans(sorted(found))
+        places.update(match.start(group) for group in groups if match is not None)
+    return _spans(sorted(places))
 
 
 def _spans(places: Sequence[int]) -> list[tuple[int, int]]:

@@ -78,12 +78,12 @@ class ViewOption:
         return self.kind.undo_text(self.get_shown(before), self.get_shown(after))
 
 
-def option(default: object, kind: ValueKind, **more: Any) -> Any:
-    """Declare an option; `more` are further parts of its record."""
-    return field(default=default, metadata={RECORD: ViewOption(kind, **more)})
+def option(default: object, kind: ValueKind, **arguments: Any) -> Any:
+    """Declare an option; `arguments` are further parts of its record."""
+    return field(default=default, metadata={RECORD: ViewOption(kind, **arguments)})
 
 
-def switch(default: bool, on: str, off: str, **more: Any) -> Any:
+def switch(default: bool, on: str, off: str, **arguments: Any) -> Any:
     """Declare an option that is on or off, with the undo texts of both."""
     kind = ValueKind(
         lambda texts: parse_word(texts, ("yes", "no")) == "yes",
@@ -91,15 +91,15 @@ def switch(default: bool, on: str, off: str, **more: Any) -> Any:
         lambda before, after: on if after else off,
         bool,
     )
-    return option(default, kind, **more)
+    return option(default, kind, **arguments)
 
 
-def choice(default: str, titles: Mapping[str, str], subject: str = "", **more: Any) -> Any:
+def choice(default: str, titles: Mapping[str, str], subject: str = "", **arguments: Any) -> Any:
     """Declare an option with one of some values; `subject` precedes their titles in undo.
 
     An option with a `proposal` is "" while the study decides.
     """
-    allowed = (*titles, STUDY) if "proposal" in more else tuple(titles)
+    allowed = (*titles, STUDY) if "proposal" in arguments else tuple(titles)
 
     def parse(texts: Texts) -> str:
         word = parse_word(texts, allowed)
@@ -111,7 +111,7 @@ def choice(default: str, titles: Mapping[str, str], subject: str = "", **more: A
         lambda before, after: f"{subject} {titles.get(after, after)}".lstrip(),
         Annotated[str, AfterValidator(lambda value: parse((value or STUDY,)))],
     )
-    return option(default, kind, **more)
+    return option(default, kind, **arguments)
 
 
 def parse_only(texts: Texts) -> str:
@@ -228,12 +228,12 @@ def _parse_views(texts: Texts) -> tuple[str, ...]:
 
 def _name_views(before: Collection[str], after: Collection[str]) -> str:
     new = [name for name in after if name not in before]
-    gone = [name for name in before if name not in after]
-    if not new and not gone:
+    removed = [name for name in before if name not in after]
+    if not new and not removed:
         return "Reorder views"
-    if len(new) + len(gone) != 1:
+    if len(new) + len(removed) != 1:
         return "Change views"
-    return f"Show {title_of(new[0]).lower()}" if new else f"Hide {title_of(gone[0]).lower()}"
+    return f"Show {title_of(new[0]).lower()}" if new else f"Hide {title_of(removed[0]).lower()}"
 
 
 def _parse_curves(texts: Texts) -> tuple[str, ...] | None:
@@ -245,14 +245,14 @@ def _parse_curves(texts: Texts) -> tuple[str, ...] | None:
     return curves
 
 
-def make_set_kind(more: str, less: str, many: str) -> ValueKind:
+def make_set_kind(more: str, less: str, several: str) -> ValueKind:
     """Return the kind of a set of names, with undo texts for one added, one removed, or several."""
 
     def name(before: Collection[str], after: Collection[str]) -> str:
         added, removed = sorted(set(after) - set(before)), sorted(set(before) - set(after))
         if len(added) == 1 and len(removed) <= 1:
             return more.format(shorten(added[0]))
-        return less.format(shorten(removed[0])) if len(removed) == 1 and not added else many
+        return less.format(shorten(removed[0])) if len(removed) == 1 and not added else several
 
     return ValueKind(lambda texts: frozenset(_names(texts)), _write_names, name)
 
@@ -296,7 +296,7 @@ def _name_plane(before: NodePlane, after: NodePlane) -> str:
 def _write_pins(pinned: frozenset[Mark]) -> Texts:
     texts: list[str] = []
     for place in sorted({place for place, _ in pinned}):
-        parts = nodes_text(node for other, node in pinned if other == place).split(",")
+        parts = nodes_text(node for pinned_row, node in pinned if pinned_row == place).split(",")
         starts = range(0, len(parts), RANGES_IN_TEXT)
         texts += [f"{place}:{','.join(parts[k : k + RANGES_IN_TEXT])}" for k in starts]
     return tuple(texts)

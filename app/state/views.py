@@ -115,10 +115,10 @@ def choose_views(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[st
     if "margins" not in useful:  # show the risk instead
         first = known_views(["curves" if name == "margins" else name for name in first])
     chosen = [name for name in first if name in useful]
-    others = [
+    hidden_views = [
         name for name in dict.fromkeys((*NEXT, *VIEWS)) if name in useful and name not in chosen
     ]
-    chosen += others[: count - len(chosen)]
+    chosen += hidden_views[: count - len(chosen)]
     for run in runs:  # no run is left with explanatory texts only
         own = [name for name in dict.fromkeys((*NEXT, *VIEWS)) if VIEWS[name].fits(run)]
         if own and not set(own) & set(chosen):

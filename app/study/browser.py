@@ -124,8 +124,8 @@ def _two_lines(font: QFont, text: str, width: int) -> list[str]:
     words, first = text.split(), ""
     while words and label_width(f"{first} {words[0]}", font) <= width:
         first = f"{first} {words.pop(0)}".strip()
-    rest = fit_text(" ".join(words), font, width) if words else ""
-    return [line for line in (first, rest) if line]
+    second = fit_text(" ".join(words), font, width) if words else ""
+    return [line for line in (first, second) if line]
 
 
 def _bold(font: QFont) -> QFont:
@@ -189,10 +189,10 @@ class StudyBrowser(QDialog):
             paper = PAPERS.get(one.source)
             about = f"{paper.title} {paper.authors}" if paper is not None else ""
             entries.append(make_entry(one.id, "", one.title, about, words=f"{one.id} {one.note}"))
-        found = {one.key for one in find(self.line.text(), entries)}
+        matches = {one.key for one in find(self.line.text(), entries)}
         self.lines = lines = []
         for source in (*PAPERS, ""):
-            studies = [one for one in self._studies if _group(one) == source and one.id in found]
+            studies = [one for one in self._studies if _group(one) == source and one.id in matches]
             if studies:
                 lines.append(Line(_heading(source)))
             lines += [

@@ -52,8 +52,8 @@ class StudyChooser(QWidget):
     def sizeHint(self) -> QSize:
         """Return room for the present title, at most half of the window, and what is left."""
         half = self.window().width() // 2
-        most = max(half if self._room is None else min(half, self._room), LEAST_WIDTH)
-        return QSize(min(text_width(self.box), most), super().sizeHint().height())
+        max_width = max(half if self._room is None else min(half, self._room), LEAST_WIDTH)
+        return QSize(min(text_width(self.box), max_width), super().sizeHint().height())
 
     def _widen_list(self) -> None:
         """Show the titles of the list uncut, as far as the window allows."""

@@ -259,7 +259,7 @@ class HuntController(QObject):
         if self.busy or runs is None or not runs.cells:
             return
         try:
-            question, (most, seconds) = self.page.question(), self.page.limits()
+            question, (max_runs, seconds) = self.page.question(), self.page.limits()
             check_cells(runs.study)
         except MarginscopeError as error:
             self.page.show_problem(error.sentence)
@@ -271,7 +271,7 @@ class HuntController(QObject):
         self.page.words.set_text("Reading earlier results ...")
         jobs = None if options.on_cluster else options.jobs.value()
         folder = folder_of(runs.folder, question)
-        place = most, seconds, jobs, options.address
+        place = max_runs, seconds, jobs, options.address
         self.worker.start(HuntOrder(runs.study, runs.size, question, folder, *place))
         self.page.set_hunting(True, possible=False)
         self.busy_changed.emit()
@@ -284,12 +284,12 @@ class HuntController(QObject):
     def _on_progress(self) -> None:
         self._show(STOPPING if self.worker.control.stop_requested else "")
 
-    def _show(self, more: str) -> None:
-        """Show the findings so far, and a sentence about them followed by `more`."""
+    def _show(self, remark: str) -> None:
+        """Show the findings so far, and a sentence about them followed by `remark`."""
         update: HuntUpdate | None = self.worker.latest
         if update is not None:
             self.page.table.show_findings(update.findings)
-            self.page.words.set_text(words_of(update) + more)
+            self.page.words.set_text(words_of(update) + remark)
 
     def _on_finished(self, wrong: str) -> None:
         update = self.worker.latest

@@ -301,15 +301,15 @@ class SweepProgress(QWidget):
     def _on_pause_toggled(self, paused: bool) -> None:
         self.pause.setText("Resume" if paused else "Pause")
 
-    def show_idle(self, done: int, failed: int, total: int, possible: bool) -> None:
+    def show_idle(self, n_done: int, failed: int, total: int, possible: bool) -> None:
         """Show how many cells are recorded while nothing runs."""
-        n_open = total - done
-        has_started = done + failed > 0 and n_open > 0
+        n_open = total - n_done
+        has_started = n_done + failed > 0 and n_open > 0
         self.run.setText(AGAIN if n_open == failed > 0 else CONTINUE if has_started else RUN)
         self.run.setEnabled(possible and n_open > 0)
         self._show_buttons(False)
-        self._show_bar(done, total)
-        words = f"{whole_text(done)} of {whole_text(total)} runs finished" if done else ""
+        self._show_bar(n_done, total)
+        words = f"{whole_text(n_done)} of {whole_text(total)} runs finished" if n_done else ""
         words += f"; {failed} failed" if failed else ""
         self.words.set_text(ALL_DONE if total and not n_open else words)
 
@@ -327,9 +327,9 @@ class SweepProgress(QWidget):
         )
         self.words.set_text(words)
 
-    def _show_bar(self, done: int, total: int) -> None:
+    def _show_bar(self, n_done: int, total: int) -> None:
         self.bar.setRange(0, max(total, 1))
-        self.bar.setValue(done)
+        self.bar.setValue(n_done)
 
     def _show_buttons(self, running: bool) -> None:
         self.cancel.setEnabled(running)

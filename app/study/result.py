@@ -154,18 +154,18 @@ class ResultController(QObject):
             self._drawn = key
             self.worker.request(study, self._palette.name, width, ratio, self._process)
 
-    def _on_result(self, shown: ShownResult | None) -> None:
-        if shown is None or self._study is None:
+    def _on_result(self, result: ShownResult | None) -> None:
+        if result is None or self._study is None:
             self.drawer.picture.show_words(NONE_SHIPPED)
             return
-        self.shown = shown
-        runs = shown.result.runs
+        self.shown = result
+        runs = result.result.runs
         words = OF_ALL if runs == self._study.count else OF_RUNS
         self.drawer.origin.setText(words.format(count=runs))
-        self.drawer.claims.show_judged(shown.result.claims)
-        if shown.png:
-            tips = [_tip(spot) for spot in shown.spots]
-            self.drawer.picture.show_png(shown.png, shown.places, tips)
+        self.drawer.claims.show_judged(result.result.claims)
+        if result.png:
+            tips = [_tip(spot) for spot in result.spots]
+            self.drawer.picture.show_png(result.png, result.places, tips)
             self.drawer.hint.setVisible(bool(tips))
 
     def _on_spot_chosen(self, number: int) -> None:

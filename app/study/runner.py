@@ -113,9 +113,11 @@ class StudyRunner(QObject):
 
     def adopt(self, study: Study) -> None:
         """Show another study."""
-        self.shown = shown = make_whole_study(study)
+        self.shown = whole_study = make_whole_study(study)
         # A user's file has its own sizes. A shipped study with edited settings is shown as these.
-        self.window.options.show_study(study, edited=study.id in shipped_ids() and shown.edited)
+        self.window.options.show_study(
+            study, edited=study.id in shipped_ids() and whole_study.edited
+        )
         self.window.bar.show_message("")
         self._read_runs()
 
@@ -173,10 +175,10 @@ class StudyRunner(QObject):
     def _show_idle(self, possible: bool = True) -> None:
         """Show the state while nothing runs, or a hunt."""
         runs, hunts = self.shown.runs, self.hunting.busy
-        done, failed, total = len(runs.done), len(runs.failed_rows), len(runs.cells)
+        n_done, failed, total = len(runs.done), len(runs.failed_rows), len(runs.cells)
         possible = possible and total > 0 and not hunts
         self.window.options.set_locked(hunts)
-        self.window.progress.show_idle(done, failed, total, possible)
+        self.window.progress.show_idle(n_done, failed, total, possible)
         self.hunting.show_runs(runs, possible)
 
     # --------------------------------------------------------------------------------- running

@@ -131,11 +131,13 @@ def first_choice(axes: Mapping[str, Sequence[Any]], axis: str) -> dict[str, Any]
     {'data.d': 0}
     """
     # Means are over seeds.
-    rest = {k: v for k, v in axes.items() if k != axis and not k.endswith(".seed") and len(v) > 1}
+    free_axes = {
+        k: v for k, v in axes.items() if k != axis and not k.endswith(".seed") and len(v) > 1
+    }
     chosen: dict[str, Any] = {}
-    while rest and math.prod(len(values) for values in rest.values()) > MOST_LINES:
-        key = max(rest, key=lambda k: len(rest[k]))
-        chosen[key] = rest.pop(key)[0]
+    while free_axes and math.prod(len(values) for values in free_axes.values()) > MOST_LINES:
+        key = max(free_axes, key=lambda k: len(free_axes[k]))
+        chosen[key] = free_axes.pop(key)[0]
     return chosen
 
 

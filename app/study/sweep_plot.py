@@ -46,7 +46,7 @@ class WordTicks:
     def __init__(self, words: Sequence[str]) -> None:
         self._words = words
 
-    def __call__(self, low: float, high: float, most: int) -> Ticks:
+    def __call__(self, low: float, high: float, max_ticks: int) -> Ticks:
         return tuple(
             (float(k), word.replace("_", " "))
             for k, word in enumerate(self._words)
@@ -127,7 +127,9 @@ class SweepPlot(QWidget):
         self._draw_lines()
         self._show_key()
 
-    def _scale(self, axis: int, positive: Floats, ratio: float, all_: Floats | None = None) -> bool:
+    def _scale(
+        self, axis: int, positive: Floats, ratio: float, all_values: Floats | None = None
+    ) -> bool:
         """Return True if an axis is logarithmic: as set, if it can be, or by its values."""
         if positive.size == 0:
             return False
@@ -138,7 +140,7 @@ class SweepPlot(QWidget):
             return forced and (axis == 1 or bool(positive.min() > 0.0))
         if axis == 1 and self._column.endswith("error"):
             return False  # these numbers converge to 0
-        means = [line.mean for line in self.shown.lines] if all_ is not None else [positive]
+        means = [line.mean for line in self.shown.lines] if all_values is not None else [positive]
         values = np.concatenate(means)
         return spans_decades(values[np.isfinite(values)], ratio)
 
@@ -162,8 +164,8 @@ class SweepPlot(QWidget):
         count, palette = len(self.shown.lines), self._palette
         if count <= CATEGORICAL:
             first = palette.positive if palette.name == LIGHT.name else palette.references[3]
-            others = (palette.negative, *palette.references, palette.positive)
-            chosen = [first, *(colour for colour in others if colour != first)]
+            palette_colours = (palette.negative, *palette.references, palette.positive)
+            chosen = [first, *(colour for colour in palette_colours if colour != first)]
             return chosen[:count]
         ramp = time_colours(np.linspace(0.0, 1.0, count), palette)[:, :3]
         return ["#" + "".join(f"{channel:02x}" for channel in row) for row in ramp.tolist()]
@@ -171,7 +173,7 @@ class SweepPlot(QWidget):
     def _draw_lines(self) -> None:
         means: list[tuple[QPainterPath, QPen]] = []
         bars: list[tuple[QPainterPath, QPen]] = []
-        styles, shown, which = [], [np.empty((0, 2))], [np.empty(0, dtype=np.int64)]
+        styles, points, colours = [], [np.empty((0, 2))], [np.empty(0, dtype=np.int64)]
         coloured = zip(self.shown.lines, self._colours(), strict=True)
         for number, (line, colour) in enumerate(coloured):
             x, mean = self._to_axis(line.x, 0), self._to_axis(line.mean, 1)
@@ -185,12 +187,12 @@ class SweepPlot(QWidget):
                 Style(colour, MARKER, Symbol.DISC, self._palette.background),
                 Style(colour, MARKER, Symbol.RING, self._palette.background),
             ]
-            shown.append(np.stack([x, mean], axis=1))
-            which.append(2 * number + line.hollow.astype(np.int64))
+            points.append(np.stack([x, mean], axis=1))
+            colours.append(2 * number + line.hollow.astype(np.int64))
         self.means.set_curves(means)
         self.bars.set_curves(bars)
         self.markers.set_styles(*styles)
-        self.markers.show_at(np.concatenate(shown), np.concatenate(which))
+        self.markers.show_at(np.concatenate(points), np.concatenate(colours))
 
     def _bar_path(self, line: SweepLine, x: Floats, mean: Floats) -> QPainterPath:
         """Return a vertical bar at each point; a decade of it if its logarithm has no lower end."""
@@ -218,12 +220,12 @@ class SweepPlot(QWidget):
     @property
     def note(self) -> str:
         """Explanation of the points, in a line."""
-        most = self.shown.max_runs
-        if most == 0:
+        max_runs = self.shown.max_runs
+        if max_runs == 0:
             return ""
         text = "One run per point."
-        if most > 1:
-            text = f"Means over up to {most} runs; bars show \u00b1 1 standard deviation."
+        if max_runs > 1:
+            text = f"Means over up to {max_runs} runs; bars show \u00b1 1 standard deviation."
         return text + (" Hollow: some runs did not fit." if self.shown.any_hollow else "")
 
     # ----------------------------------------------------------------------------------- mouse

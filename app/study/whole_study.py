@@ -111,7 +111,7 @@ class StudyFigureJob(SceneJob):
 
 
 @command_words.register
-def _figure_words(job: StudyFigureJob, shown: Exportable) -> Iterator[list[str]]:
+def _figure_words(job: StudyFigureJob, exportable: Exportable) -> Iterator[list[str]]:
     words = ["figure", path_argument(job.folder), "--out", path_argument(job.path)]
     dark = [] if job.palette == LIGHT.name else ["--dark"]
     verdicts = [] if job.verdicts else ["--no-claims"]

@@ -85,9 +85,9 @@ class SweepAxes(QWidget):
 
     def show_scales(self, horizontal: bool, vertical: bool) -> None:
         """Check the boxes of logarithmic axes."""
-        for box, shown in ((self.log_x, horizontal), (self.log_y, vertical)):
+        for box, has_log in ((self.log_x, horizontal), (self.log_y, vertical)):
             with QSignalBlocker(box):
-                box.setChecked(shown)
+                box.setChecked(has_log)
 
     def _rebuild(self) -> None:
         """Offer a choice for each other axis with several values."""
@@ -192,7 +192,7 @@ class StudyWindow(QWidget):
         foot = space(QHBoxLayout(), (16, 8, 16, 12), 8)
         add_all(foot, self.figure, self.numbers, self.place, 1)
         add_all(space(QVBoxLayout(self), spacing=0), head, (self.split, 1), foot)
-        self.bar.float_over(self.split)
+        self.bar.float_in_corner(self.split)
 
     def set_has_figure(self, has_figure: bool) -> None:
         """Show the figure's tab; without a figure the points are in front."""

@@ -84,12 +84,14 @@ def figure_drawn(
                 raise InputError("This figure is no longer needed.")
             return run
 
-        done, known = runs.done, runs.figures
-        scene = figure_of_runs(runs.study, done, register, PALETTES[palette], known=known)
+        rows, known_figures = runs.done, runs.figures
+        scene = figure_of_runs(
+            runs.study, rows, register, PALETTES[palette], known_values=known_figures
+        )
         # One dot per screen pixel, within limits, since a window may be a few pixels or a wall
         # wide.
         dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
-        return StudyFigure(process.draw(scene, ".png", dpi, request.is_cancelled), len(done))
+        return StudyFigure(process.draw(scene, ".png", dpi, request.is_cancelled), len(rows))
 
 
 def cost_estimated(
@@ -174,17 +176,17 @@ class StudyWorker(QObject):
     progress = Signal()  # `latest` has changed
     finished = Signal(str)  # error, or ""
 
-    def __init__(self, what: str, task: Callable[..., None], parent: QObject | None = None) -> None:
+    def __init__(self, name: str, task: Callable[..., None], parent: QObject | None = None) -> None:
         """Run `task(request, order, control)`, which reports `news` as progress."""
         super().__init__(parent)
         self.latest: Any = None  # SweepNews or HuntNews; None before the first report
         self.control = SweepControl()
         self._worker = Worker(
-            what,
+            name,
             task,
             self,
-            no_memory=NO_MEMORY.format(what=what),
-            our_error=OUR_ERROR.format(what=what),
+            no_memory=NO_MEMORY.format(what=name),
+            our_error=OUR_ERROR.format(what=name),
         )
         self._worker.progress.connect(self._on_progress)
         self._worker.result.connect(self._on_result)

@@ -180,8 +180,8 @@ class TheoryController(QObject):
             live = any(run.grows for run in self._display.session)
             # The first verdict comes soon. Later ones of a growing run use more frames and take
             # longer.
-            again = live and self.results(waiting[0]).judgement is not None
-            self._pause.start(GROWING_MS if again else JUDGE_MS)
+            is_repeated = live and self.results(waiting[0]).judgement is not None
+            self._pause.start(GROWING_MS if is_repeated else JUDGE_MS)
 
     def _mark(self, run: OpenRun) -> tuple[int, int, float]:
         if run.stands_in:  # a recording is only shown; its run is judged once it is trained
@@ -195,11 +195,11 @@ class TheoryController(QObject):
             self._pause.start(JUDGE_MS)
             return
         for key, run in self._readable().items():
-            known = self._results.get(key)
-            if known is not None and run.data is not None and self._mark(run) != known.mark:
+            results = self._results.get(key)
+            if results is not None and run.data is not None and self._mark(run) != results.mark:
                 # Set with the request, so that it is not repeated before its result arrives.
-                known.mark = self._mark(run)
-                self.judge.request(Case(key, run.path, dict(known.margins), self.delta))
+                results.mark = self._mark(run)
+                self.judge.request(Case(key, run.path, dict(results.margins), self.delta))
 
     # ------------------------------------------------------------------------------- results
 
@@ -236,8 +236,8 @@ class TheoryController(QObject):
     def _emit_alarms(self) -> None:
         alarms = [
             alarm
-            for known in self._results.values()
-            for alarm in (known.judgement.alarms if known.judgement else ())
+            for results in self._results.values()
+            for alarm in (results.judgement.alarms if results.judgement else ())
         ]
         self.alarms_changed.emit(tuple(alarms))
 
@@ -247,18 +247,18 @@ class TheoryController(QObject):
         self.delta = delta
         self._schedule_judging()
 
-    def _on_bound_requested(self, key: str, shown: bool) -> None:
-        if shown:
+    def _on_bound_requested(self, key: str, is_shown: bool) -> None:
+        if is_shown:
             self._show_view_of(key)
         bounds = self._display.intent.shown_bounds
-        self._display.update_intent(shown_bounds=bounds | {key} if shown else bounds - {key})
+        self._display.update_intent(shown_bounds=bounds | {key} if is_shown else bounds - {key})
 
     def _show_view_of(self, key: str) -> None:
         """Show the view of a bound, and its observable."""
         if key == FINAL:
             self._show_view("margins")
-        for known in self._results.values():
-            for one in known.judgement.assessments if known.judgement else ():
+        for results in self._results.values():
+            for one in results.judgement.assessments if results.judgement else ():
                 view = one.comparison.view
                 if one.statement.key != key or not view:
                     continue
@@ -275,14 +275,14 @@ class TheoryController(QObject):
 
     def _fill_menu(self) -> None:
         margins: dict[str, ReferenceMargin] = {}
-        for known in self._results.values():
-            margins |= {name: one for name, one in known.margins.items() if one.drawable}
+        for results in self._results.values():
+            margins |= {name: one for name, one in results.margins.items() if one.drawable}
         fill_margin_menu(self._menu, margins, self._display.intent.hidden_margins)
 
     def _on_line_toggled(self, action: QAction) -> None:
-        hidden, name = self._display.intent.hidden_margins, {action.data()}
+        hidden_margins, name = self._display.intent.hidden_margins, {action.data()}
         self._display.update_intent(
-            hidden_margins=hidden - name if action.isChecked() else hidden | name
+            hidden_margins=hidden_margins - name if action.isChecked() else hidden_margins | name
         )
 
     # ------------------------------------------------------------------------------------- display
@@ -309,20 +309,20 @@ class TheoryController(QObject):
             self._key = current.key
         heading = runs[self._key].heading if len(runs) > 1 else ""
         panel.show_run(heading)
-        known = self._results.get(self._key)
-        self._show_times(heading, known)
+        results = self._results.get(self._key)
+        self._show_times(heading, results)
         self._show_reach()
         self._show_final()
-        if known is None:
+        if results is None:
             panel.show_margins(None, ())
             panel.show_assessments(None, bounds, live=False)
             return
-        if not known.planned:
+        if not results.planned:
             panel.show_margins((), (), planned=False)
         else:
             computed = frozenset(name for name in self._current.values() if name)
-            panel.show_margins(known.references, known.in_order, computed, self._cancelled)
-        judgement = known.judgement
+            panel.show_margins(results.references, results.in_order, computed, self._cancelled)
+        judgement = results.judgement
         assessments = judgement.assessments if judgement is not None else None
         lines = judgement.lines if judgement is not None else ()
         live = not runs[self._key].stands_in
@@ -330,11 +330,11 @@ class TheoryController(QObject):
         if judgement is not None and judgement.failed:
             panel.note.setText(FAILED)
 
-    def _show_times(self, heading: str, known: TheoryResults | None) -> None:
+    def _show_times(self, heading: str, results: TheoryResults | None) -> None:
         """Update the theorem time line; its heading names the run if several are shown."""
-        judgement = None if known is None else known.judgement
+        judgement = None if results is None else results.judgement
         lines = None if judgement is None else judgement.lines
-        self._times.show_lines(heading, lines, known is not None)
+        self._times.show_lines(heading, lines, results is not None)
 
     def _on_intent_changed(self) -> None:
         wishes = self._display.view.wishes
@@ -359,9 +359,9 @@ class TheoryController(QObject):
             return
         for panel in self._display.panels:
             run = panel.run
-            if run is not None and (known := self._results.get(run.key)) is not None:
+            if run is not None and (results := self._results.get(run.key)) is not None:
                 promise = self.promise_of(run.key)
-                panel.set_theory(self._lines_of(known), self._bounds_of(known), promise)
+                panel.set_theory(self._lines_of(results), self._bounds_of(results), promise)
 
     def promise_of(self, key: int) -> Promise | None:
         """Return the margin to which a run's shares refer; None for plain margins."""
@@ -387,12 +387,12 @@ class TheoryController(QObject):
         margins = [one.reference.source for one in self.lines_of(key)]
         return (*margins, *(one.statement.source for one in assessments))
 
-    def _lines_of(self, known: TheoryResults) -> list[ReferenceMargin]:
-        hidden = self._display.view.wishes.hidden_margins
-        return [one for one in known.in_order if one.reference.name not in hidden]
+    def _lines_of(self, results: TheoryResults) -> list[ReferenceMargin]:
+        hidden_margins = self._display.view.wishes.hidden_margins
+        return [one for one in results.in_order if one.reference.name not in hidden_margins]
 
-    def _bounds_of(self, known: TheoryResults) -> list[Bound]:
+    def _bounds_of(self, results: TheoryResults) -> list[Bound]:
         from app.views.view import Bound
 
-        bounds = known.find_bounds(self._display.view.wishes.shown_bounds)
-        return [Bound(short_name(name), *rest) for _, name, *rest in bounds]
+        bounds = results.find_bounds(self._display.view.wishes.shown_bounds)
+        return [Bound(short_name(name), *parts) for _, name, *parts in bounds]

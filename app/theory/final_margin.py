@@ -56,8 +56,8 @@ def bracket_final_margin(
             always, name = upper_end(run, margins)
             return FinalBracket(key, run.frames, replace(before, above_always=always, always=name))
         watch = request.watch.with_timeout(GROWING_S if grows else SECONDS)
-        found = final_margin(run, -1, margins, watch, (FixedPattern.OWN_LABEL,), DRAWN)
-        return FinalBracket(key, run.frames, found)
+        margin = final_margin(run, -1, margins, watch, (FixedPattern.OWN_LABEL,), DRAWN)
+        return FinalBracket(key, run.frames, margin)
 
 
 @final
@@ -132,8 +132,8 @@ class FinalMargins(QObject):
         for key, run in self._runs().items():
             mark = self._mark(run)
             if mark[0] and mark != self._requested.get(key):
-                self._requested[key], known = mark, self._results(key)
+                self._requested[key], results = mark, self._results(key)
                 # The bracket of a growing run was computed in less time.
-                before = None if run.key in self._grew else known.final
-                self.worker.request(key, run.path, known.proved_margins, before, key=key)
+                before = None if run.key in self._grew else results.final
+                self.worker.request(key, run.path, results.proved_margins, before, key=key)
                 (self._grew.add if run.grows else self._grew.discard)(key)

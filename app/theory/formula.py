@@ -49,8 +49,8 @@ def outline(tex: str) -> Outline:
     from matplotlib.textpath import TextPath
 
     properties = FontProperties(family="DejaVu Sans", math_fontfamily="stix")
-    shown = tex.replace("\\frac", "\\dfrac")  # a displayed formula has room for full fractions
-    letters = TextPath((0.0, 0.0), f"${shown}$", size=UNIT, prop=properties)
+    displayed = tex.replace("\\frac", "\\dfrac")  # a displayed formula has room for full fractions
+    letters = TextPath((0.0, 0.0), f"${displayed}$", size=UNIT, prop=properties)
     path = QPainterPath()
     for points, code in letters.iter_segments(simplify=False):
         # The vertical axis points upwards in matplotlib and downwards in Qt.

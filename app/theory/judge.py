@@ -119,8 +119,8 @@ class Judge(QObject):
     def _close_unused_runs(self) -> None:
         """Close all unwanted runs, except the one being judged."""
         with self._lock:
-            used = self._wanted | {self._current}
-            for key in [key for key in self._open if key not in used]:
+            used_runs = self._wanted | {self._current}
+            for key in [key for key in self._open if key not in used_runs]:
                 self._open.pop(key).close()
 
     # ------------------------------------------------------------------------------ judge's thread

@@ -47,7 +47,7 @@ COMPUTING, WAITING, NONE, STOPPED = "computing ...", "waiting", "none", "cancell
 
 
 def fill_margin_menu(
-    menu: QMenu, margins: Mapping[str, ReferenceMargin], hidden: Container[str]
+    menu: QMenu, margins: Mapping[str, ReferenceMargin], hidden_margins: Container[str]
 ) -> None:
     """List the margins whose lines can be drawn, and check those that are not hidden."""
     menu.clear()
@@ -56,7 +56,7 @@ def fill_margin_menu(
         action.setData(name)
         action.setToolTip(margin_tip(one))
         action.setCheckable(True)
-        action.setChecked(name not in hidden)
+        action.setChecked(name not in hidden_margins)
     if not margins:
         menu.addAction(NO_LINE).setEnabled(False)
 
@@ -104,7 +104,7 @@ class MarginList(QWidget):
         stopped: bool,
     ) -> None:
         """Show margins in order; those named in `current` are being computed."""
-        known = {margin.reference.name: margin for margin in margins}
+        by_name = {margin.reference.name: margin for margin in margins}
         while len(self._rows) < len(references):
             self._add_row()
         self.hint.setVisible(not references)
@@ -114,7 +114,7 @@ class MarginList(QWidget):
             if place < len(references):
                 reference = references[place]
                 waiting = COMPUTING if reference.name in current else WAITING
-                margin = known.get(reference.name)
+                margin = by_name.get(reference.name)
                 self._show(row, reference, margin, STOPPED if stopped else waiting)
 
     def _show(
@@ -245,8 +245,8 @@ class TheoryPanel(QWidget):
         planned: bool = True,
     ) -> None:
         """Show margins; `references` None: no run is shown; not `planned`: they are unknown."""
-        known = NO_MARGIN if planned else "Looking up reference margins ..."
-        self.margins.hint.setText(NO_RUN if references is None else known)
+        text = NO_MARGIN if planned else "Looking up reference margins ..."
+        self.margins.hint.setText(NO_RUN if references is None else text)
         self.margins.show_margins(references or (), margins, current, stopped)
 
     def show_reach(self, reach: tuple[str, str]) -> None:
@@ -303,9 +303,9 @@ class TheoryPanel(QWidget):
 
     def _arrange(self, assessments: Sequence[Assessment]) -> None:
         """Order the rows by importance; rows of the same statements remain open."""
-        decided, others = by_importance(assessments)
+        decided, undecided = by_importance(assessments)
         before, self._rows = self._rows, {}
-        for one in (*decided, *others):
+        for one in (*decided, *undecided):
             key = one.statement.key
             self._rows[key] = before.pop(key) if key in before else self._new_row(key)
         for row in before.values():
@@ -319,8 +319,8 @@ class TheoryPanel(QWidget):
         for offset, part in enumerate(column):
             self._column.insertWidget(place + offset, part)
         self._arranged = {one.statement.key: one.verdict.value for one in assessments}
-        self.fold.set_count(len(others))
-        self.fold.setVisible(bool(others))
+        self.fold.set_count(len(undecided))
+        self.fold.setVisible(bool(undecided))
         self._show_rows()
 
     def _show_rows(self) -> None:
@@ -345,5 +345,5 @@ class TheoryPanel(QWidget):
         for row in self._rows.values():
             row.set_colours(palette)
 
-    def _on_final_toggled(self, shown: bool) -> None:
-        self.bound_requested.emit(FINAL, shown)
+    def _on_final_toggled(self, is_shown: bool) -> None:
+        self.bound_requested.emit(FINAL, is_shown)

@@ -67,19 +67,19 @@ class TheoryResults:
 
         The condition says since when it has held. All are "" if the margin is unknown.
         """
-        found = self.final
-        if found is None:
+        margin = self.final
+        if margin is None:
             return "", "", ""
-        low, high = (shown_number(value) for value in (found.below, found.upper_end))
-        ends = f"\u2264 {high}" if found.why else f"{low} to {high}"
-        bound = found.weakest_bound
+        low, high = (shown_number(value) for value in (margin.below, margin.upper_end))
+        ends = f"\u2264 {high}" if margin.why else f"{low} to {high}"
+        bound = margin.weakest_bound
         since = raise_powers(time_text(bound.since, run is not None and run.counts_steps))
         began = "true from the start" if bound.frame == 0 else f"true since {since}"
-        if bound.frame == found.frame > 0:
+        if bound.frame == margin.frame > 0:
             began = "true at the last frame only"
-        lasting = f"as long as {found.condition} ({began})"
-        condition = lasting if found.condition else "unconditionally"
-        return ends, condition, _final_tip(found)
+        lasting = f"as long as {margin.condition} ({began})"
+        condition = lasting if margin.condition else "unconditionally"
+        return ends, condition, _final_tip(margin)
 
     @property
     def promise(self) -> Promise:
@@ -111,17 +111,19 @@ class TheoryResults:
         return label, "not reached" if data.complete else "not reached yet"
 
 
-def _final_tip(found: FinalMargin) -> str:
+def _final_tip(margin: FinalMargin) -> str:
     """Explain the ends of the bracket, and name the examples and nodes of the upper one."""
     below = (
-        f"none, because {found.why}" if found.why else "the smoothed margin, which never decreases"
+        f"none, because {margin.why}"
+        if margin.why
+        else "the smoothed margin, which never decreases"
     )
     lines = [f"Lower bound: {below}."]
-    if found.above_always == found.above_always:
+    if margin.above_always == margin.above_always:
         lines.append(
-            f"Upper bound at all times: {shown_number(found.above_always)}, {found.always}."
+            f"Upper bound at all times: {shown_number(margin.above_always)}, {margin.always}."
         )
-    bound = found.weakest_bound
+    bound = margin.weakest_bound
     lines.append(f"Upper bound {shown_number(bound.above)} while {bound.condition}.")
     examples = ", ".join(f"{i} ({shown_number(q, 2)})" for i, q in bound.examples[:SHOWN])
     nodes = "; ".join(

@@ -162,8 +162,8 @@ def _stretches(
     last = states.size - 1
     promised = None if premises is None else premises == State.HOLDS
     cut = promised is not None and (states == State.FAILS) & promised
-    both = 2 * states + cut
-    for first, through in bounds(both):
+    codes = 2 * states + cut
+    for first, through in bounds(codes):
         end = min(through + 1, last)
         state = State(int(states[first])).name
         times = _interval_text(float(log10_time[first]), float(log10_time[end]), steps)
@@ -183,15 +183,15 @@ def count_holding(
     """
     ends = {moment for line in lines for one in _all_of(line) for moment in (one.start, one.end)}
     cuts = sorted(ends)
-    found: list[tuple[float, float, int, bool]] = []
+    stretches: list[tuple[float, float, int, bool]] = []
     for start, end in itertools.pairwise(cuts):
         states = [_states_at(line, start, end) for line in lines]
         count, violated = states.count(("HOLDS", "HOLDS")), ("HOLDS", "FAILS") in states
-        if found and found[-1][2:] == (count, violated):
-            found[-1] = (found[-1][0], end, count, violated)
+        if stretches and stretches[-1][2:] == (count, violated):
+            stretches[-1] = (stretches[-1][0], end, count, violated)
         else:
-            found.append((start, end, count, violated))
-    return tuple(found)
+            stretches.append((start, end, count, violated))
+    return tuple(stretches)
 
 
 def _all_of(line: StatementLine) -> tuple[Stretch, ...]:

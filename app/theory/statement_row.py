@@ -122,11 +122,11 @@ class VerdictLine(QAbstractButton):
 
     def show_stripe(self, line: StatementLine | None) -> None:
         """Show where in the run the conclusion holds and fails."""
-        shown = line if line is not None and line.is_decided else None
-        if shown != self.stripe:
-            if (shown is None) != (self.stripe is None):
+        decided_line = line if line is not None and line.is_decided else None
+        if decided_line != self.stripe:
+            if (decided_line is None) != (self.stripe is None):
                 self.updateGeometry()
-            self.stripe = shown
+            self.stripe = decided_line
             self.update()
 
     @property
@@ -319,9 +319,9 @@ class StatementRow(QWidget):
         self._column.addWidget(opened)
         self._fill()
 
-    def _bound_toggled(self, shown: bool) -> None:
-        self.shows_bound = shown
-        self.bound_requested.emit(self._key, shown)
+    def _bound_toggled(self, is_shown: bool) -> None:
+        self.shows_bound = is_shown
+        self.bound_requested.emit(self._key, is_shown)
 
     def _fill(self) -> None:
         assessment = self._assessment

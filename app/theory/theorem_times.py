@@ -147,8 +147,8 @@ class TimeRows(QWidget):
         lane = line.lane(upper)
         if not lane or not self.x_of(lane[0].start) - 2.0 <= x <= self.x_of(lane[-1].end) + 2.0:
             return None
-        started = [stretch for stretch in lane if self.x_of(stretch.start) <= x + 1.0]
-        return line, upper, (started or lane[:1])[-1]
+        stretches = [stretch for stretch in lane if self.x_of(stretch.start) <= x + 1.0]
+        return line, upper, (stretches or lane[:1])[-1]
 
     # ---------------------------------------------------------------------------------- mouse
 
@@ -161,9 +161,9 @@ class TimeRows(QWidget):
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Seek the start of the stretch."""
-        found = self._point_at(event.position())
-        if event.button() is Qt.MouseButton.LeftButton and found is not None:
-            self.moment_requested.emit(found.start)
+        stretch = self._point_at(event.position())
+        if event.button() is Qt.MouseButton.LeftButton and stretch is not None:
+            self.moment_requested.emit(stretch.start)
 
     def _is_time(self, place: QPointF) -> bool:
         row = int(place.y() // self.row_height())
@@ -171,20 +171,20 @@ class TimeRows(QWidget):
 
     def _point_at(self, place: QPointF) -> Stretch | None:
         """Move the keyboard cursor to the stretch at a place, if any."""
-        found = self.stretch_at(place.x(), place.y())
-        if found is None:
+        pointed = self.stretch_at(place.x(), place.y())
+        if pointed is None:
             return None
-        line, upper, stretch = found
+        line, upper, stretch = pointed
         self.place = (self.lines.index(line), upper, line.lane(upper).index(stretch))
         self.update()
         return stretch
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         place = event.position()
-        found = self.stretch_at(place.x(), place.y())
+        pointed = self.stretch_at(place.x(), place.y())
         row = int(place.y() // self.row_height())
-        if found is not None:
-            line, _, stretch = found
+        if pointed is not None:
+            line, _, stretch = pointed
             show_tip(event.globalPosition().toPoint(), words_of(line, stretch), self)
         elif 0 <= row < len(self.lines) and place.x() < self.x_of(-math.inf):
             line = self.lines[row]

@@ -96,10 +96,10 @@ class BranchController(QObject):
 
     def offer(self) -> None:
         """Offer a branch of the current run, at the shown moment, in the form."""
-        found = self._shown_moment()
-        if found is None:
+        run_and_frame = self._shown_moment()
+        if run_and_frame is None:
             return
-        run, moment = found
+        run, moment = run_and_frame
         # Otherwise the form holds an earlier branch, which is not restored.
         if self._moment is None:
             self._before = self._form.edits
@@ -154,10 +154,10 @@ class BranchController(QObject):
         """Ask for another step size, and train with it from the shown moment."""
         from app.training.step_dialog import StepDialog
 
-        found = self._shown_moment()
-        if found is None:
+        run_and_frame = self._shown_moment()
+        if run_and_frame is None:
             return
-        run, moment = found
+        run, moment = run_and_frame
         dynamics = run.experiment.dynamics
         step = getattr(dynamics, "step", None)
         if step is None:
@@ -203,20 +203,20 @@ class BranchController(QObject):
 
         Report why and return None if the run cannot be branched.
         """
-        shown = {one.key: one.frame for one in self._display.view.runs if one.frame >= 0}
-        found = self._display.current
-        if found is None or found.data is None or found.key not in shown:
+        frames = {one.key: one.frame for one in self._display.view.runs if one.frame >= 0}
+        current = self._display.current
+        if current is None or current.data is None or current.key not in frames:
             self.message.emit(NOTHING_SHOWN)
             return None
-        if found.stands_in:
+        if current.stands_in:
             self.message.emit(SHIPPED_RECORDING)
             return None
-        frame, run = shown[found.key], found.data.run
+        frame, run = frames[current.key], current.data.run
         if frame < run.frames_before:
             parent = run.lineage.file if run.lineage is not None else ""
             self.message.emit(EARLIER.format(name=Path(parent).stem))
             return None
-        return run, _moment(found, frame)
+        return run, _moment(current, frame)
 
     def _settings_of(self, moment: Moment, repeat: Repeat) -> Study | None:
         """Return a run's settings as a study; report and return None if it is gone."""

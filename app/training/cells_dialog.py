@@ -37,17 +37,19 @@ class CellsDialog(QDialog):
     cells_chosen = Signal(object, object)
     """Train was pressed: the `Study`, and the names of the marked cells."""
 
-    def __init__(self, study: Study, chosen: Collection[str], most: int, parent: QWidget) -> None:
+    def __init__(
+        self, study: Study, chosen: Collection[str], max_cells: int, parent: QWidget
+    ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Choose runs")
         widen_for_title(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._study, self._most = study, most
+        self._study, self._most = study, max_cells
         names = [name_of(place) for place in islice(study.places(), MOST_EXAMINED)]
         self._rows = [(name, heading_of(name)) for name in names]
         self._chosen = [name for name in names if name in chosen]
         count = whole_text(len(names))
-        words = f"{study.title}: {count} runs. Select up to {most} to train side by side."
+        words = f"{study.title}: {count} runs. Select up to {max_cells} to train side by side."
         label = QLabel(words, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.search = QLineEdit(
             self, clearButtonEnabled=True, placeholderText="Filter, e.g. m = 64 seed = 0"
@@ -93,11 +95,13 @@ class CellsDialog(QDialog):
                 item.setData(Qt.ItemDataRole.UserRole, name)
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
         self._show_marks()
-        more = len(rows) - MOST_LISTED
+        n_unlisted = len(rows) - MOST_LISTED
         self.note.setText(
-            f"{whole_text(more)} more. Refine the search to see them." if more > 0 else ""
+            f"{whole_text(n_unlisted)} more. Refine the search to see them."
+            if n_unlisted > 0
+            else ""
         )
-        self.note.setVisible(more > 0)
+        self.note.setVisible(n_unlisted > 0)
 
     def _on_mark(self, item: QListWidgetItem) -> None:
         name = item.data(Qt.ItemDataRole.UserRole)

@@ -81,16 +81,16 @@ class DataFileCheck(QObject):
         return [*self._questions, *(self._waiting[0] if self._waiting is not None else ())]
 
     def _read(self, questions: Sequence[Question]) -> None:
-        known = self._findings
+        findings = self._findings
         self._findings = {
-            file: known[file] for file, _ in self._pending_questions() if file in known
+            file: findings[file] for file, _ in self._pending_questions() if file in findings
         }
         for file in dict.fromkeys(file for file, _ in questions):
             if file not in self._findings:
                 self._worker.request(file, key=file)
 
-    def _on_found(self, found: tuple[DataFile, Finding]) -> None:
-        self._findings[found[0]] = found[1]
+    def _on_found(self, answer: tuple[DataFile, Finding]) -> None:
+        self._findings[answer[0]] = answer[1]
         self._update_form()
         self._answer()
 
@@ -132,7 +132,7 @@ def questions_of(
     study: Study, experiments: Iterable[Experiment], open_runs: Iterable[OpenRun]
 ) -> list[Question]:
     """List the data files that a study's runs would read, with their networks, each once."""
-    runs, found = tuple(open_runs), dict[Question, None]()
+    runs, questions = tuple(open_runs), dict[Question, None]()
     for one in experiments:
         if not isinstance(one.data, FileSection):
             continue
@@ -140,8 +140,8 @@ def questions_of(
             continue
         seed = one.run.seed if one.data.seed is None else one.data.seed
         file = one.data, seed, study.folder, _state_of(one.data, study.folder)
-        found[file, one.network.kind] = None
-    return list(found)
+        questions[file, one.network.kind] = None
+    return list(questions)
 
 
 def stated_conflict(experiments: Iterable[Experiment]) -> tuple[str, str]:
@@ -165,17 +165,17 @@ def class_conflict(network: str, classes: int, column: str = "") -> str:
     >>> class_conflict("standard", 2), class_conflict("multiclass", 3)
     ('', '')
     """
-    what = f"The label column {column} has" if column else "The labels have"
+    subject = f"The label column {column} has" if column else "The labels have"
     network_text = f"the network {kind_words('network', network)}"
     if classes > 2 and NETWORKS[network].classes == "two":
         return (
-            f"{what} {classes} values, and {network_text} needs 2. Choose the network "
+            f"{subject} {classes} values, and {network_text} needs 2. Choose the network "
             f"{kind_words('network', 'multiclass')} with the loss "
             f"{kind_words('loss', 'cross_entropy')}, or data of two classes."
         )
     if classes == 2 and NETWORKS[network].classes == "several":
         return (
-            f"{what} 2 values, and {network_text} needs 3 or more. Choose the network "
+            f"{subject} 2 values, and {network_text} needs 3 or more. Choose the network "
             f"{kind_words('network', 'standard')} with the loss {kind_words('loss', 'logistic')}."
         )
     return ""

@@ -135,9 +135,9 @@ class FieldRow(QObject):
         tips = (sentence, self.field.explanation)
         self.control.setToolTip(plain_tip("\n\n".join(filter(None, tips))))
 
-    def set_shown(self, shown: bool) -> None:
+    def set_shown(self, is_shown: bool) -> None:
         """Show or hide the row; a row with a wrong value is always shown."""
-        self.is_shown = shown or bool(self.problem.text())
+        self.is_shown = is_shown or bool(self.problem.text())
         self.label.setVisible(self.is_shown)
         self.control.setVisible(self.is_shown)
         self.mark.setVisible(self.is_shown and bool(self.label.property("edited")))

@@ -335,11 +335,11 @@ def _number(text: str) -> Any:
 @cache
 def labels() -> dict[str, str]:
     """Return the label of each key; a kind has the label of its section."""
-    found = {f"{section}.kind": section for section in SECTIONS}
+    titles = {f"{section}.kind": section for section in SECTIONS}
     for section in SECTIONS:
         for kind in KINDS.get(section, ("",)):
-            found |= {field.key: field.label for field in fields_of(section, kind)}
-    return found
+            titles |= {field.key: field.label for field in fields_of(section, kind)}
+    return titles
 
 
 def in_words(sentence: str) -> str:
@@ -365,6 +365,6 @@ def key_in(sentence: str) -> str:
     return f"{match[1]}.{match[2]}" if match else ""
 
 
-def _label(found: re.Match[str]) -> str:
-    key = f"{found[1]}.{found[2]}"
-    return labels().get(key, found[0])
+def _label(match: re.Match[str]) -> str:
+    key = f"{match[1]}.{match[2]}"
+    return labels().get(key, match[0])

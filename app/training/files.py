@@ -119,11 +119,11 @@ class FileController(QObject):
         # A study replaces all runs: ignore files opened together with it.
         studies = [name for name in names if name in shipped_ids() or name.endswith(STUDY)]
         if studies:
-            others = [name for name in names if name != studies[0]]
-            if others:
+            unopened = [name for name in names if name != studies[0]]
+            if unopened:
                 self._left_out.append(
                     f"{Path(studies[0]).name} is a study and replaces all open runs; "
-                    f"{_list_files(others)} not opened."
+                    f"{_list_files(unopened)} not opened."
                 )
             if not self._training.choose(studies[0], partial(self.open_files, names, add)):
                 self._left_out.clear()
@@ -134,9 +134,9 @@ class FileController(QObject):
         data = [name for name in names if is_data_file(name)]
         if data:
             self._offer_data(data[0])
-            others = [name for name in names if name != data[0]]
-            if others:
-                self.message.emit(f"A study has one data file; {_list_files(others)} not opened.")
+            unopened = [name for name in names if name != data[0]]
+            if unopened:
+                self.message.emit(f"A study has one data file; {_list_files(unopened)} not opened.")
             return
         wrong = [name for name in names if not name.endswith(RUN)]
         if wrong:
@@ -199,13 +199,13 @@ class FileController(QObject):
         Those that are open already stay open. Report why and return False if that is impossible; no
         run is then closed. `repeat` is the whole request, if opening runs is only a part of it.
         """
-        shown = paths[:MOST_RUNS]
-        if any(run.path not in shown for run in self._session.live):
+        paths_ = paths[:MOST_RUNS]
+        if any(run.path not in paths_ for run in self._session.live):
             self.message.emit(STILL_GOING)
             return False
         # By path: a file may be open twice.
         present = [run for run in self._session if run.live or (run.data and not run.is_outdated)]
-        runs = self._open_runs_of(shown, repeat or partial(self.replace, shown), present)
+        runs = self._open_runs_of(paths_, repeat or partial(self.replace, paths_), present)
         if paths and not runs:
             return False
         if not self._session.live:
@@ -219,22 +219,22 @@ class FileController(QObject):
     ) -> list[OpenRun]:
         """Open the missing runs; report and return none if one is unreadable."""
         from app.state.display import DisplayData
-        from core.comparison.setting_differences import describe
+        from core.comparison.description import describe
         from core.runs import open_run
 
         runs: list[OpenRun] = []
         for path in paths:
-            known = [run for run in present if run.path == path and run not in runs]
-            if known:
-                runs.append(known[0])
+            present_runs = [run for run in present if run.path == path and run not in runs]
+            if present_runs:
+                runs.append(present_runs[0])
                 continue
             try:
                 run = open_run(path)
             except (MarginscopeError, OSError) as error:
                 self.message.emit(_words(error, path))
                 # Close what was opened so far: if one file fails, none is shown.
-                for other in [run for run in runs if run not in present]:
-                    other.close()
+                for unmatched in [run for run in runs if run not in present]:
+                    unmatched.close()
                 if isinstance(error, UntrustedCodeError):
                     self._questions.confirm_trust(error, repeat)
                 return []
@@ -281,9 +281,9 @@ class FileController(QObject):
 
 def _list_files(names: Sequence[str]) -> str:
     """Return a list of files and a verb: the first by name, the rest as a number."""
-    shown = [Path(name).name for name in names[:MOST_NAMED]]
-    rest = len(names) - len(shown)
-    words = ", ".join(shown) + (f" and {rest} more" if rest else "")
+    listed = [Path(name).name for name in names[:MOST_NAMED]]
+    n_unlisted = len(names) - len(listed)
+    words = ", ".join(listed) + (f" and {n_unlisted} more" if n_unlisted else "")
     return f"{words} {'was' if len(names) == 1 else 'were'}"
 
 

@@ -30,9 +30,9 @@ class KindChoice:
         self._set(section, kind)
         while clash := self._clash(section):
             parts = [key.removesuffix(".kind") for key in clash.keys if key.endswith(".kind")]
-            taken = {section, *self._companions.get(section, ())}
-            other = next((part for part in parts if part not in taken), "")
-            if not other or not self._accompany(section, other):
+            used_sections = {section, *self._companions.get(section, ())}
+            companion = next((part for part in parts if part not in used_sections), "")
+            if not companion or not self._accompany(section, companion):
                 break
         self._set(section, kind)  # again, so that a problem is reported for the latest edit
 
@@ -48,9 +48,9 @@ class KindChoice:
     def notes(self) -> dict[str, str]:
         """Return by key why kinds were chosen automatically."""
         return {
-            f"{other}.kind": f"chosen to go with the {section}"
-            for section, others in self._companions.items()
-            for other in others
+            f"{companion}.kind": f"chosen to go with the {section}"
+            for section, companions in self._companions.items()
+            for companion in companions
         }
 
     def why_not(self, section: str, kind: str) -> str:
@@ -72,23 +72,23 @@ class KindChoice:
         else:
             self._edits.set_kind(section, kind)
 
-    def _accompany(self, section: str, other: str) -> bool:
+    def _accompany(self, section: str, companion: str) -> bool:
         """Choose the first kind of another section that goes with a section's kind."""
-        before = self._edits.chosen_kind(other)
-        for kind in KINDS[other]:
-            self._set(other, kind)
-            if self._clash(section) is None and self._clash(other) is None:
-                self._companions.setdefault(section, {})[other] = before
+        before = self._edits.chosen_kind(companion)
+        for kind in KINDS[companion]:
+            self._set(companion, kind)
+            if self._clash(section) is None and self._clash(companion) is None:
+                self._companions.setdefault(section, {})[companion] = before
                 return True
-        self._set(other, before)
+        self._set(companion, before)
         return False
 
     def _drop_companions(self, section: str) -> None:
-        for other, before in self._companions.pop(section, {}).items():
-            self._set(other, before)
+        for companion, before in self._companions.pop(section, {}).items():
+            self._set(companion, before)
 
     def _clash(self, section: str) -> Clause | None:
         """Return the rule by which a section's kind conflicts with another setting."""
         key = f"{section}.kind"
-        found = (one for one in self._edits.clauses() if key in one.keys and len(one.keys) > 1)
-        return next(found, None)
+        clauses = (one for one in self._edits.clauses() if key in one.keys and len(one.keys) > 1)
+        return next(clauses, None)

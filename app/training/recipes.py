@@ -158,7 +158,7 @@ def recipe_of(study: Study, experiment: Experiment, open_runs: Iterable[OpenRun]
         if run.data is None or run.live:
             continue
         mine = run.data.run.experiment
-        started = mine.network.init == "file" and mine.network == experiment.network
-        if mine.data == experiment.data and (mine.data.embedded or started):
+        is_from_file = mine.network.init == "file" and mine.network == experiment.network
+        if mine.data == experiment.data and (mine.data.embedded or is_from_file):
             return FromRun(run.path, experiment)
     return FromExperiment(experiment, study.folder, study.title, study.source)

@@ -156,9 +156,9 @@ class SectionForm(QWidget):
         can_fold = any(row.field.advanced and edits.is_shown(row.field) for row in self.rows)
         self.more.setVisible(can_fold and not (self.folded or self._filter.is_active))
         self.more.setText("Fewer settings" if self._unfolded else "More settings ...")
-        shown = [row.field for row in self.rows if row.is_shown]
-        self.draw.setVisible(any(field.rows for field in shown))
-        self.preview.setVisible(any(field.key == "data.path" for field in shown))
+        fields = [row.field for row in self.rows if row.is_shown]
+        self.draw.setVisible(any(field.rows for field in fields))
+        self.preview.setVisible(any(field.key == "data.path" for field in fields))
         self._show_heading(edits)
 
     def _is_row_visible(self, row: FieldRow) -> bool:
@@ -176,8 +176,8 @@ class SectionForm(QWidget):
         fits = self.kinds is not None and self._names_kinds(row_filter.words)
         fits = fits and (changed or not row_filter.only_changed)
         has_rows = bool(self.rows) or self.kinds is not None
-        found = fits or any(row.is_shown for row in self.rows) or bool(self.problem.text())
-        self.setVisible(has_rows and (found or not searched))
+        is_needed = fits or any(row.is_shown for row in self.rows) or bool(self.problem.text())
+        self.setVisible(has_rows and (is_needed or not searched))
         open_ = searched or not self.folded
         self.heading.setText(f"{OPEN if open_ else CLOSED} {self._title}")
         self.heading.setAccessibleName(f"{self._title} settings{'' if open_ else ', folded'}")
@@ -225,10 +225,10 @@ class SectionForm(QWidget):
             return
         with QSignalBlocker(self.kinds):
             # Offer kinds over which the study varies, and a kind that only recordings have.
-            shown = edits.kind_axis(self.section) or (edits.kind(self.section),)
-            ident = ", ".join(shown)
+            kinds = edits.kind_axis(self.section) or (edits.kind(self.section),)
+            ident = ", ".join(kinds)
             if self.kinds.findData(ident) < 0:
-                self.kinds.addItem(", ".join(kind_words(self.section, one) for one in shown), ident)
+                self.kinds.addItem(", ".join(kind_words(self.section, one) for one in kinds), ident)
             self.kinds.setCurrentIndex(self.kinds.findData(ident))
         self.kinds.setToolTip(plain_tip(f"{title}\n{self.section}.kind = {ident}"))
 

@@ -32,15 +32,15 @@ def step_of(text: str, step: float) -> float | None:
     (None, None, None, None)
     """
     text = text.strip()
-    found = 0.0
+    value = 0.0
     if match := DIVIDED.match(text):
         divisor = float(match[1])
-        found = step / divisor if divisor else 0.0
+        value = step / divisor if divisor else 0.0
     elif match := TIMES.match(text):
-        found = step * float(match[1])
+        value = step * float(match[1])
     elif match := VALUE.match(text):
-        found = float(match[1])
-    return found if 0.0 < found < math.inf and found != step else None
+        value = float(match[1])
+    return value if 0.0 < value < math.inf and value != step else None
 
 
 @final

@@ -58,8 +58,8 @@ def shipped_study_of(study: Study) -> Study:
     if study.folder is not None or study.id in shipped_ids():
         return study
     title = present_title(study.title)
-    same = (one.id for one in shipped_summaries() if one.title == title)
-    return next(map(load_study, same), study)
+    ids = (one.id for one in shipped_summaries() if one.title == title)
+    return next(map(load_study, ids), study)
 
 
 def with_next_seed(study: Study) -> Study:
@@ -99,11 +99,11 @@ def _seed_of(study: Study, key: str, otherwise: int) -> int:
 
 def is_trained(study: Study, runs: Sequence[Experiment]) -> bool:
     """Return True if some runs are all of a study; False without any."""
-    rest = list(runs)
+    unmatched = list(runs)
     for cell in islice(study.iter_cells(), MAX_EXAMINED):
         pair = (cell.experiment, with_playback_frames(cell.experiment))
-        rest = [one for one in rest if one not in pair]
-        if not rest:
+        unmatched = [one for one in unmatched if one not in pair]
+        if not unmatched:
             return bool(runs)
     return False
 

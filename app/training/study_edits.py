@@ -194,8 +194,8 @@ class StudyEdits:
         if field.key not in ONLY_WITH:
             return True
         other_key, values = ONLY_WITH[field.key]
-        other, text = self.field(other_key), self.text(field)
-        meant = other is not None and any(value in self.text(other) for value in values)
+        other_field, text = self.field(other_key), self.text(field)
+        meant = other_field is not None and any(value in self.text(other_field) for value in values)
         return meant or text not in ("", text_of(field.default))
 
     # ------------------------------------------------------------------------------- editing
@@ -245,24 +245,24 @@ class StudyEdits:
         for part, chosen in self._kinds.items():
             if chosen != self._kind_before(part) or f"{part}.kind" in self.base.axes:
                 self._switched = self._switched.with_value(f"{part}.kind", chosen)
-        for section, old in before.items():
-            if (new := self.kind(section)) != old:
-                self._exchange_texts(section, old, new)
+        for section, earlier in before.items():
+            if (new := self.kind(section)) != earlier:
+                self._exchange_texts(section, earlier, new)
 
-    def _exchange_texts(self, section: str, old: str, new: str) -> None:
+    def _exchange_texts(self, section: str, earlier: str, later: str) -> None:
         """Set aside the texts of keys that only one of two kinds has (`Section.own`)."""
-        of_old, of_new = (section_of(section, kind).own for kind in (old, new))
+        of_old, of_new = (section_of(section, kind).own for kind in (earlier, later))
         for name in {*of_old, *of_new}:
             key = f"{section}.{name}"
             if key in self._texts:
-                owner = old if name in of_old else SHARED
+                owner = earlier if name in of_old else SHARED
                 self._texts[f"{key}{OF_KIND}{owner}"] = self._texts.pop(key)
-            owner = new if name in of_new else SHARED
+            owner = later if name in of_new else SHARED
             if (aside := f"{key}{OF_KIND}{owner}") in self._texts:
                 self._texts[key] = self._texts.pop(aside)
 
     def _note(self, key: str) -> None:
-        self._latest = [other for other in self._latest if other != key] + [key]
+        self._latest = [earlier for earlier in self._latest if earlier != key] + [key]
 
     def restore_kinds(self, section: str) -> None:
         """Restore the study's axis of kinds."""
@@ -343,8 +343,8 @@ class StudyEdits:
             section, name = key.split(".", 1)
             values = [getattr(getattr(cell.experiment, section), name) for cell in cells]
             texts = list(dict.fromkeys(map(_short, values)))
-            more = ", ..." if len(texts) > MOST_SHOWN or study.count > len(cells) else ""
-            notes[key] = f"{DERIVED} {', '.join(texts[:MOST_SHOWN])}{more}"
+            ellipsis = ", ..." if len(texts) > MOST_SHOWN or study.count > len(cells) else ""
+            notes[key] = f"{DERIVED} {', '.join(texts[:MOST_SHOWN])}{ellipsis}"
         return notes
 
     def _locate_problems(self, error: InputError) -> dict[str, str]:

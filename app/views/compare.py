@@ -146,8 +146,8 @@ class CompareView(QWidget):
         pairs = list(zip(lines, colours, strict=True))
         self._show_labels()
         self.dots.set_styles(*(Style(one, DOT, edge=self._palette.background) for one in colours))
-        known = [line for line in lines if np.isfinite(line.values).any()]
-        self._fit(known)
+        known_lines = [line for line in lines if np.isfinite(line.values).any()]
+        self._fit(known_lines)
         self.bands.set_areas([(self._area(x), _shade(one)) for x, one in pairs if x.has_band])
         self._show_faint()
         self._show_strong()
@@ -217,8 +217,8 @@ class CompareView(QWidget):
         home = self._range
         if self._common is not None:
             home = replace(home, left=self._common[0], right=self._common[1])
-        taken = self.labels.share(self.plot.plot_area().width())
-        right = home.left + (home.right - home.left) / (1.0 - taken)
+        label_share = self.labels.share(self.plot.plot_area().width())
+        right = home.left + (home.right - home.left) / (1.0 - label_share)
         self.plot.set_home(replace(home, right=right))
         ends = np.array([home.left, right])
         self.level_lines.set_curves(
@@ -278,7 +278,7 @@ class CompareView(QWidget):
             self.dots.show_at(np.empty((0, 2)), np.empty(0, dtype=np.int64))
             self._show_cursor()
             return
-        curves, points, which = [], [], []
+        curves, points, colour_indices = [], [], []
         if comparison is not None and len(self._places) == len(comparison.lines):
             for k, (line, pen) in enumerate(zip(comparison.lines, pens, strict=True)):
                 value, place = self.value(k), self._places[k]
@@ -291,9 +291,9 @@ class CompareView(QWidget):
                     part, values = np.append(part, place), np.append(values, value)
                 curves.append((self._path(part, values), pen))
                 points.append((float(self.axis.to_axis(np.array([place]))[0]), value))
-                which.append(k)
+                colour_indices.append(k)
         self.strong.set_curves(curves)
-        self.dots.show_at(np.array(points).reshape(-1, 2), np.array(which, dtype=np.int64))
+        self.dots.show_at(np.array(points).reshape(-1, 2), np.array(colour_indices, dtype=np.int64))
         self._show_cursor()
 
     def _pen(self, line: int, colour: str) -> QPen:
@@ -305,9 +305,9 @@ class CompareView(QWidget):
         """Draw a line at the moment, where the axis shows moments."""
         comparison, cursor = self._comparison, None
         empty = comparison is None or not any(np.isfinite(x.values).any() for x in comparison.lines)
-        known = [place for place in self._places if math.isfinite(place)]
-        if known and self.axis.shows_moments:
-            cursor = float(self.axis.to_axis(np.array([max(known)]))[0])
+        known_places = [place for place in self._places if math.isfinite(place)]
+        if known_places and self.axis.shows_moments:
+            cursor = float(self.axis.to_axis(np.array([max(known_places)]))[0])
         pointed = self.plot.overlay.pointed
         note = NOTHING if empty else ""
         self.plot.set_overlay(Overlay(cursor=cursor, note=note, pointed=pointed))
@@ -365,15 +365,15 @@ class CompareView(QWidget):
     def numbers(self) -> Numbers:
         """Return two columns for each line: places of the axis, and values."""
         lines = self._comparison.lines if self._comparison is not None else ()
-        most = max((line.places.size for line in lines), default=0)
+        n_rows = max((line.places.size for line in lines), default=0)
         name, columns = str(self.plot.bottom.labelText), []
         for line in lines:
             for title, column in (
                 (f"{name}, {line.label}", self.axis.to_axis(line.places)),
                 (line.label, line.values),
             ):
-                rest = np.full(most - column.size, math.nan)
-                columns.append((title, np.concatenate([column, rest])))
+                padding = np.full(n_rows - column.size, math.nan)
+                columns.append((title, np.concatenate([column, padding])))
         return columns
 
     def render_picture(self, scale: float) -> QPixmap:
@@ -381,8 +381,8 @@ class CompareView(QWidget):
         return render_widget(self, scale)
 
 
-def _are_equal(one: Sequence[float], other: Sequence[float]) -> bool:
-    return np.array_equal(np.array(one), np.array(other), equal_nan=True)
+def _are_equal(first: Sequence[float], second: Sequence[float]) -> bool:
+    return np.array_equal(np.array(first), np.array(second), equal_nan=True)
 
 
 def _shade(colour: str) -> QColor:

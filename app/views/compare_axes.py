@@ -21,14 +21,14 @@ RANKS = (0.0, 1.02)
 MOMENTS = ("log10_time", "time")
 
 
-def falling(low: float, high: float, most: int) -> Ticks:
+def falling(low: float, high: float, max_ticks: int) -> Ticks:
     """Return the ticks of an axis of -log10 of a quantity, labelled by the quantity."""
-    return tuple((-place, text) for place, text in powers(-high, -low, most)[::-1])
+    return tuple((-place, text) for place, text in powers(-high, -low, max_ticks)[::-1])
 
 
-def ranks(low: float, high: float, most: int) -> Ticks:
+def ranks(low: float, high: float, max_ticks: int) -> Ticks:
     """Return the ticks of an axis of shares, without those beyond 1."""
-    return tuple((place, text) for place, text in plain(low, high, most) if place <= 1.0)
+    return tuple((place, text) for place, text in plain(low, high, max_ticks) if place <= 1.0)
 
 
 # Title of an axis, and its ticks.

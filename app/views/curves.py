@@ -94,8 +94,8 @@ class CurvesView(TraceView):
         data = self.data
         if data is None:
             return self._names[:MOST_CURVES]
-        found = {name: find_observable(name) for name in self._names}
-        has = [name for name, item in found.items() if item and item.applies(data.run)]
+        observables = {name: find_observable(name) for name in self._names}
+        has = [name for name, item in observables.items() if item and item.applies(data.run)]
         return tuple(has[:MOST_CURVES])
 
     # ------------------------------------------------------------------------------------ axes
@@ -155,17 +155,19 @@ class CurvesView(TraceView):
         columns = [column for one in possible for column in one.columns]
         traces = self._traces(data, (*names, *columns))
         self._values = tuple(values[:, 0] for values in traces[: len(names)])
-        known = {k: one[:, 0] for k, one in zip(columns, traces[len(names) :], strict=True)}
+        traces_by_column = {
+            k: one[:, 0] for k, one in zip(columns, traces[len(names) :], strict=True)
+        }
         measured = dict(zip(names, self._values, strict=True))
-        self._predicted = predicted_bounds(possible, measured, known)
+        self._predicted = predicted_bounds(possible, measured, traces_by_column)
         self._refused = find_refusals(possible, self._predicted, data.run)
         self._landmarks = landmarks_of(data.run, names, self._values)
         bounds = [(one, pad_trace(one.values, data.frames)) for one in self._shown_bounds()]
         first = self.first(data)  # earlier frames are off the screen, and far below the others
-        shown = [*zip(names, self._values, strict=True)]
-        shown += [(bound.view, values) for bound, values in bounds]
+        named_values = [*zip(names, self._values, strict=True)]
+        named_values += [(bound.view, values) for bound, values in bounds]
         self._extents = dict.fromkeys(names, Extent())
-        for name, values in shown:
+        for name, values in named_values:
             self._extents[name] |= extent_of(values[first:])
         for one in self._landmarks:
             if one.near:

@@ -57,20 +57,20 @@ class DrawQueue:
     def clear(self) -> None:
         self._grown.clear()
 
-    def draw(self, shown: Iterable[RunView], frame: int, seconds: float = math.inf) -> None:
+    def draw(self, views: Iterable[RunView], frame: int, seconds: float = math.inf) -> None:
         """Draw visible views in turn, at least one, for about so long.
 
         The painting that follows is counted: many views at once would keep the window from the
         mouse. Views out of sight only fit their ranges, which others may share.
         """
-        shown = frozenset(shown)
-        spent = -math.inf  # CPU time of this thread, since other threads run at the same time
-        while self._grown and spent + self._costs.get(next(iter(self._grown)), 0.0) < seconds:
+        views = frozenset(views)
+        cpu_time = -math.inf  # CPU time of this thread, since other threads run at the same time
+        while self._grown and cpu_time + self._costs.get(next(iter(self._grown)), 0.0) < seconds:
             view = next(iter(self._grown))
             grown = self._grown.pop(view)
-            start, seen = time.thread_time(), self._sees(view)
-            if view in shown and view.draw_pending(frame if seen else OUT_OF_SIGHT, grown):
-                painting = view.plot.paint_seconds if seen else 0.0
+            start, is_visible = time.thread_time(), self._sees(view)
+            if view in views and view.draw_pending(frame if is_visible else OUT_OF_SIGHT, grown):
+                painting = view.plot.paint_seconds if is_visible else 0.0
                 cost = time.thread_time() - start + painting
                 self._costs[view] = cost
-                spent = max(spent, 0.0) + cost
+                cpu_time = max(cpu_time, 0.0) + cost

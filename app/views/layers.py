@@ -76,7 +76,7 @@ def show_points(
     """Show the examples at points (n, 2)."""
     labels = data.labels
     styles: list[Style] = []
-    shown, which = [np.empty((0, 2))], [np.empty(0, dtype=np.int64)]
+    point_arrays, colour_indices = [np.empty((0, 2))], [np.empty(0, dtype=np.int64)]
     for number, colour in enumerate(class_colours(data.classes, palette)):
         mine = points[labels == number][: MOST_EXAMPLES // data.classes]
         places, counts = np.unique(mine, axis=0, return_counts=True)
@@ -87,11 +87,11 @@ def show_points(
         sizes, kinds = np.unique(np.rint(1.4 * np.sqrt(areas) + 3.0), return_inverse=True)
         symbol = Symbol.CROSS if data.classes == 2 and number == 0 else Symbol.PLUS
         ink = mark_colour(colour, palette, on_map)
-        shown.append(places)
-        which.append(len(styles) + kinds.astype(np.int64))
+        point_arrays.append(places)
+        colour_indices.append(len(styles) + kinds.astype(np.int64))
         styles += [Style(ink, float(size), symbol) for size in sizes]
     markers.set_styles(*styles)
-    markers.show_at(np.concatenate(shown), np.concatenate(which))
+    markers.show_at(np.concatenate(point_arrays), np.concatenate(colour_indices))
 
 
 TARGET = 9.0  # pixels, a point whose colour shows its target
@@ -113,8 +113,10 @@ def show_targets(
     colours = sign_colours(np.linspace(-1.0, 1.0, 2 * STEPS + 1), palette)
     edge = palette.foreground
     markers.set_styles(*(Style((*colour, 255), TARGET, edge=edge) for colour in colours.tolist()))
-    which = np.clip(np.rint(STEPS * targets / reach), -STEPS, STEPS).astype(np.int64) + STEPS
-    markers.show_at(points[:MOST_EXAMPLES], which[:MOST_EXAMPLES])
+    colour_indices = (
+        np.clip(np.rint(STEPS * targets / reach), -STEPS, STEPS).astype(np.int64) + STEPS
+    )
+    markers.show_at(points[:MOST_EXAMPLES], colour_indices[:MOST_EXAMPLES])
 
 
 BORDER, RAY, TIP = 1.0, 1.6, 7.0  # pixels: two line widths, and the size of a tip
@@ -163,18 +165,18 @@ class RayLayer:
             pen = pen_of(colour, RAY, DASHES if dashed else ())
             curves.append((path_of(np.array([0.0, x]), np.array([0.0, y])), pen))
         self.lines.set_curves(curves)
-        known = list(dict.fromkeys(colours))
-        self.tips.set_styles(*(Style(rgba(one), TIP, edge=palette.background) for one in known))
-        self.tips.show_at(rays.tips, np.array([known.index(colour) for colour in colours]))
+        distinct = list(dict.fromkeys(colours))
+        self.tips.set_styles(*(Style(rgba(one), TIP, edge=palette.background) for one in distinct))
+        self.tips.show_at(rays.tips, np.array([distinct.index(colour) for colour in colours]))
 
     def entries(self, palette: Palette) -> tuple[HeaderEntry, ...]:
         """Return the key of the rays, or why none are drawn."""
         if self.rays is None:
             return (HeaderEntry(self._missing, short="no rays"),) if self._missing else ()
         colours, dashed = self._colours(palette), self.rays.saddles()
-        known = list(dict.fromkeys(reversed(colours)))
+        distinct = list(dict.fromkeys(reversed(colours)))
         ways = {palette.positive: "G > 0", palette.negative: "G < 0"}
-        entries = [HeaderEntry(ways[colour], colour, "line") for colour in known]
+        entries = [HeaderEntry(ways[colour], colour, "line") for colour in distinct]
         if dashed.any():
             colour = colours[int(np.argmax(dashed))]
             entries.append(HeaderEntry("saddle", colour, "dashed"))
@@ -193,8 +195,8 @@ class RayLayer:
         place = self._plot.find_nearest(self.rays.tips, x, y, NEAR)
         if place < 0:
             return None
-        both = np.concatenate([self.rays.tips[place : place + 1], nodes])
-        distances = np.square(self._plot.pixels(both) - (x, y)).sum(axis=1)
+        candidates = np.concatenate([self.rays.tips[place : place + 1], nodes])
+        distances = np.square(self._plot.pixels(candidates) - (x, y)).sum(axis=1)
         if np.fmin.reduce(distances[1:], initial=np.inf) < distances[0]:
             return None
         tip = self.rays.tips[place].tolist()

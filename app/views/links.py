@@ -48,8 +48,10 @@ class LinkedRanges(QObject):
         plots = [view.plot for view in views]
         homes = [plot.home for plot in plots]
         for plot in plots:
-            alike = [other.home for other in plots if self._on and _shares_bottom(plot, other)]
-            level = [other.home for other in plots if self._on and _shares_side(plot, other)]
+            alike = [
+                partner.home for partner in plots if self._on and _shares_bottom(plot, partner)
+            ]
+            level = [partner.home for partner in plots if self._on and _shares_side(plot, partner)]
             plot.set_common(_unite(plot.home, alike, level) if len(homes) > 1 else None)
         common = _join_extents([view.extents for view in views]) if self._on else {}
         for view in views:
@@ -75,12 +77,12 @@ def _join_extents(extents: Sequence[Mapping[str, Extent]]) -> dict[str, Extent]:
     return joined
 
 
-def _shares_bottom(one: Plot, other: Plot) -> bool:
-    return one.bottom.shows_same(other.bottom)
+def _shares_bottom(first: Plot, second: Plot) -> bool:
+    return first.bottom.shows_same(second.bottom)
 
 
-def _shares_side(one: Plot, other: Plot) -> bool:
-    return one.side.shows_same(other.side)
+def _shares_side(first: Plot, second: Plot) -> bool:
+    return first.side.shows_same(second.side)
 
 
 def _unite(home: Home, same_columns: Sequence[Home], same_rows: Sequence[Home]) -> Home:

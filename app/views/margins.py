@@ -108,14 +108,14 @@ class MarginsView(TraceView):
     def _show_key(self) -> None:
         """Show the margins of the run: without a monotone loss no smoothed one."""
         data = self.data
-        known: list[bool] = [True] * len(CURVES)
+        is_known: list[bool] = [True] * len(CURVES)
         if data is not None and np.isfinite(data.margins).any():
-            known = [bool(np.isfinite(column).any()) for column in data.margins.T]
+            is_known = [bool(np.isfinite(column).any()) for column in data.margins.T]
         self.header.set_key(
             *(
                 HeaderEntry(text, self._colour(k), sign)
                 for k, (text, column, _, sign) in enumerate(CURVES)
-                if known[column]
+                if is_known[column]
             )
         )
 
@@ -162,13 +162,13 @@ class MarginsView(TraceView):
         followed it would jump while the run is recorded. Where it is beyond the range at the
         cursor, it is named at the edge.
         """
-        shown = np.array([line.values for line in lines[: len(CURVES)]])
+        values = np.array([line.values for line in lines[: len(CURVES)]])
         before = [line.values for line in self.past_lines(data)]
         if before:
-            shown = np.concatenate([np.array(before), shown], axis=1)
-        shown[~np.isfinite(shown)] = np.nan
-        top = float(np.fmax.reduce(shown, axis=None, initial=0.0))
-        low = float(np.fmin.reduce(shown[list(BOUNDED)], axis=None, initial=0.0))
+            values = np.concatenate([np.array(before), values], axis=1)
+        values[~np.isfinite(values)] = np.nan
+        top = float(np.fmax.reduce(values, axis=None, initial=0.0))
+        low = float(np.fmin.reduce(values[list(BOUNDED)], axis=None, initial=0.0))
         top, bottom = max(top, *self._near_levels(top), 0.0), low
         if not top > bottom or not math.isfinite(top - bottom):
             bottom, top = -0.01, 0.01

@@ -221,12 +221,12 @@ class NeuronsView(NodeView):
             )
             for shade_set in (levels, shades**2)
         )
-        both = np.concatenate([discs, dim_colours(discs, palette)])
+        disc_colours = np.concatenate([discs, dim_colours(discs, palette)])
         self._pens = [pen_of(colour) for colour in (*pens, *dim_colours(pens, palette))]
         self.nodes.set_styles(
             *(
                 Style(colour, size, edge=palette.background)
-                for colour, size in zip(both, np.tile(sizes, 2 * self._kinds), strict=True)
+                for colour, size in zip(disc_colours, np.tile(sizes, 2 * self._kinds), strict=True)
             )
         )
 

@@ -148,12 +148,12 @@ class NodeView(RunView):
         low, high = (box.left() - 0.5, box.top() - 0.5), (box.right() + 0.5, box.bottom() + 0.5)
         return np.asarray(((places >= low) & (places <= high)).all(axis=1))
 
-    def _neighbour(self, node: int, known: NDArray[np.int64], x: int, y: int) -> int:
-        """Return the node of `known` to which an arrow leads; the node itself without one.
+    def _neighbour(self, node: int, nodes: NDArray[np.int64], x: int, y: int) -> int:
+        """Return the node of `nodes` to which an arrow leads; the node itself without one.
 
         From no node (-1) it is the one that comes first.
         """
-        return stepped_node(self.plot.pixels(self.plot.points[known]), known, node, (x, y))
+        return stepped_node(self.plot.pixels(self.plot.points[nodes]), nodes, node, (x, y))
 
     def _press(self) -> None:
         if self._hovered >= 0:

@@ -54,9 +54,9 @@ def nearest_point(
 
     (-1, -1) for none. Lines are places and heights in units of the axes.
     """
-    best, found = REACH, (-1, -1)
+    best, place = REACH, (-1, -1)
     if not plot.plot_area().contains(x, y):
-        return found
+        return place
     point = np.array([x, y])
     for number, (places, heights) in enumerate(lines):
         indices = np.flatnonzero(np.isfinite(places) & np.isfinite(heights))
@@ -72,8 +72,8 @@ def nearest_point(
         points = plot.pixels(np.stack([places[part], heights[part]], axis=1))
         distance, nearest = _to_segments(points, point)
         if distance < best:
-            best, found = distance, (number, int(part[nearest]))
-    return found
+            best, place = distance, (number, int(part[nearest]))
+    return place
 
 
 def _to_segments(points: Floats, point: Floats) -> tuple[float, int]:

@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 def predicted_bounds(
     predictions: Sequence[Prediction],
     measured: Mapping[str, Floats],
-    known: Mapping[str, Floats],
+    values: Mapping[str, Floats],
 ) -> tuple[Bound, ...]:
     """Return the first prediction of each observable that has values, and the ends of its band.
 
-    `measured` are the observables and `known` the columns of predictions, (T,) each by name, NaN
+    `measured` are the observables and `values` the columns of predictions, (T,) each by name, NaN
     where they are not computed, or where the prediction does not apply to the run.
     """
     predictions_of: dict[str, Prediction] = {}
     for one in predictions:
-        if one.of not in predictions_of and np.isfinite(known[one.name]).any():
+        if one.of not in predictions_of and np.isfinite(values[one.name]).any():
             predictions_of[one.of] = one
     return tuple(
         Bound(
             one.label if column == one.name else "",
             one.of,
-            known[column],
-            _tip(one, measured[one.of] - known[one.name]) if column == one.name else "",
+            values[column],
+            _tip(one, measured[one.of] - values[one.name]) if column == one.name else "",
             predicted=True,
         )
         for one in predictions_of.values()
@@ -52,12 +52,12 @@ def find_refusals(
     `predictions` suit the run, and `bounds` are those that apply.
     """
     absent = [one for one in predictions if one.of not in {bound.view for bound in bounds}]
-    known: dict[str, list[str]] = {}
+    refusals: dict[str, list[str]] = {}
     for one in absent:
-        known.setdefault(one.of, []).append(one.known_refusal(run))
+        refusals.setdefault(one.of, []).append(one.known_refusal(run))
     return {
         name: rich(f"No prediction applies: {'; '.join(dict.fromkeys(sentences))}.")
-        for name, sentences in known.items()
+        for name, sentences in refusals.items()
         if all(sentences)
     }
 

@@ -139,8 +139,11 @@ class PredictorView(RunView):
         """Request the predictor at the frame, over the visible range."""
         data = self.data
         assert data is not None
-        shown = self.plot.visible_range()
-        first, second = (shown.left(), shown.right()), (shown.top(), shown.bottom())
+        view_range = self.plot.visible_range()
+        first, second = (
+            (view_range.left(), view_range.right()),
+            (view_range.top(), view_range.bottom()),
+        )
         if data.run.dataset.d == 1:
             question = PredictorQuestion(self.frame, (0, 0), (*first, LINE_POINTS), (0.0, 0.0, 0))
         else:

@@ -139,9 +139,9 @@ class RunPanel(QWidget):
 
     def view_at(self, place: QPoint) -> str:
         """Return the name of the view at a place on the screen; "" for none."""
-        shown = [(name, self._made[name]) for name in self._names]
-        found = (name for name, view in shown if view.rect().contains(view.mapFromGlobal(place)))
-        return next(found, "") if self.isVisible() else ""
+        views = [(name, self._made[name]) for name in self._names]
+        names = (name for name, view in views if view.rect().contains(view.mapFromGlobal(place)))
+        return next(names, "") if self.isVisible() else ""
 
     def _on_menu_requested(self, place: QPoint) -> None:
         name = self._name_of(self.sender())
@@ -154,20 +154,20 @@ class RunPanel(QWidget):
 
     def _on_title_dragged(self, place: QPoint) -> None:
         name, target = self._name_of(self.sender()), self.view_at(place)
-        for other in self._names:
-            self._made[other].header.set_target(other == target != name)
+        for view_name in self._names:
+            self._made[view_name].header.set_target(view_name == target != name)
 
     def _on_title_dropped(self, place: QPoint) -> None:
         name, target = self._name_of(self.sender()), self.view_at(place)
-        for other in self._names:
-            self._made[other].header.set_target(False)
+        for view_name in self._names:
+            self._made[view_name].header.set_target(False)
         if target not in ("", name):
             self.view_moved.emit(name, target)
 
     def zooms(self) -> list[tuple[str, QRectF]]:
         """Return the zoomed ranges of views, hidden ones included, by name."""
-        shown = {name: self._made[name].plot.zoom for name in self._names}
-        zooms = {**self._zooms, **shown}
+        own_zooms = {name: self._made[name].plot.zoom for name in self._names}
+        zooms = {**self._zooms, **own_zooms}
         return [(name, zoom) for name, zoom in zooms.items() if zoom is not None]
 
     def regions(self) -> list[tuple[str, tuple[float, float, float, float]]]:

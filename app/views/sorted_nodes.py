@@ -92,9 +92,9 @@ class SortedView(NodeView):
         pad = 0.025 * (1.0 - low)
         self.plot.set_home(Home(0.0, 1.02, low - pad, 1.0 + pad))
         for frame in self._moments(data.frames)[len(self._paths) :].tolist():
-            shown = self._thin_ranks()
-            values = data.sorted_nodes(self._kind, frame).values[shown]
-            self._paths.append(path_of((shown + 1) / data.m, values))
+            thinned_ranks = self._thin_ranks()
+            values = data.sorted_nodes(self._kind, frame).values[thinned_ranks]
+            self._paths.append(path_of((thinned_ranks + 1) / data.m, values))
         self._show_key(data)
         self._show_past()
 
@@ -139,8 +139,8 @@ class SortedView(NodeView):
             return
         moments = self._moments(self.data.frames)
         pens = [pen_of(colour) for colour in self._colours(moments)]
-        shown = int(np.searchsorted(moments, max(self.frame, 0)))
-        self.past.set_curves(list(zip(self._paths, pens, strict=True)), shown)
+        n_moments = int(np.searchsorted(moments, max(self.frame, 0)))
+        self.past.set_curves(list(zip(self._paths, pens, strict=True)), n_moments)
 
     # ----------------------------------------------------------------------------------- frame
 
@@ -152,8 +152,8 @@ class SortedView(NodeView):
         self.plot.points = np.stack([ranks[nodes.place], values], axis=1)
         self.past.show_first(int(np.searchsorted(self._moments(data.frames), frame)))
         colour = self._colours(np.array([frame]))[0]
-        shown = self._thin_ranks()
-        path = path_of(ranks[shown], nodes.values[shown])
+        thinned_ranks = self._thin_ranks()
+        path = path_of(ranks[thinned_ranks], nodes.values[thinned_ranks])
         width = CURRENT * self.plot.devicePixelRatioF()
         faint = dim_colours(colour[None], self._palette)[0]
         chosen = self._select_mask(data.m)
@@ -167,9 +167,9 @@ class SortedView(NodeView):
         self.dots.show_at(self.plot.points[order], chosen[order].astype(np.int64))
         self._show_marks(data)
 
-    def _neighbour(self, node: int, known: Indices, x: int, y: int) -> int:
+    def _neighbour(self, node: int, nodes: Indices, x: int, y: int) -> int:
         """Return the next node along the rank; arrows up lead to larger values."""
-        order = known[np.argsort(self.plot.points[known, 0], kind="stable")]
+        order = nodes[np.argsort(self.plot.points[nodes, 0], kind="stable")]
         values = self.plot.points[order, 1]
         way = x or (-y if values[-1] >= values[0] else y)
         if node < 0:

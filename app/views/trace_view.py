@@ -258,8 +258,8 @@ class TraceView(RunView):
             mask[[bool(pen.dashPattern()) for pen in pens]] = True
         mask &= np.isfinite(values)
         return [
-            (path_of(places[known], row[known]), pen)
-            for row, known, pen in zip(values, mask, pens, strict=True)
+            (path_of(places[is_known], row[is_known]), pen)
+            for row, is_known, pen in zip(values, mask, pens, strict=True)
         ]
 
     def _scale_changed(self) -> None:
@@ -383,17 +383,17 @@ class TraceView(RunView):
         if data is None or data.frames == 0 or self.places.size == 0:
             return
         place = self.plot.place(x, y)[0]
-        known = data.coordinate
+        known_places = data.coordinate
         if self._axis == "log10_time":
             moment = place if self._far else float(coordinate(place))
         else:
-            moment = float(known[int(np.argmin(np.abs(self.places - place)))])
-        self.moment_clicked.emit(float(np.clip(moment, known[0], known[-1])))
+            moment = float(known_places[int(np.argmin(np.abs(self.places - place)))])
+        self.moment_clicked.emit(float(np.clip(moment, known_places[0], known_places[-1])))
 
 
 def pad_trace(values: Floats, frames: int) -> Floats:
     """Return a trace (T,) for the frames read so far, though others may have been judged."""
     result = np.full(frames, np.nan)
-    known = min(frames, values.size)
-    result[:known] = values[:known]
+    n_known = min(frames, values.size)
+    result[:n_known] = values[:n_known]
     return result

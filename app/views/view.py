@@ -255,8 +255,8 @@ class RunView(QWidget):
 
     def region(self) -> tuple[float, float, float, float]:
         """Return left, right, bottom and top of the range shown (core.figures.options.Region)."""
-        shown = self.plot.visible_range()
-        return shown.left(), shown.right(), shown.top(), shown.bottom()
+        view_range = self.plot.visible_range()
+        return view_range.left(), view_range.right(), view_range.top(), view_range.bottom()
 
     def help_topics(self) -> tuple[str, ...]:
         """Return the names of the shown quantities, as in core.observables.registry."""

@@ -47,7 +47,7 @@ class FourierView(NodeView):
         self._show_marks(data)
 
     @abstractmethod
-    def _draw(self, data: DisplayData, found: NodeWaves) -> None:
+    def _draw(self, data: DisplayData, node_waves: NodeWaves) -> None:
         """Draw the waves of a frame, and set the nodes' places."""
 
     def _mark_nodes(self, data: DisplayData) -> None:
@@ -93,12 +93,12 @@ class WavesView(FourierView):
         self.plot.set_home(Home(0.0, float(data.m), -0.5, (data.classes - 1) // 2 + 0.5))
         self._show_key(data)
 
-    def _draw(self, data: DisplayData, found: NodeWaves) -> None:
+    def _draw(self, data: DisplayData, node_waves: NodeWaves) -> None:
         place = np.empty(data.m)
-        place[found.order] = np.arange(data.m)
-        self.plot.points = np.stack([place + 0.5, found.frequency.astype(np.float64)], axis=1)
+        place[node_waves.order] = np.arange(data.m)
+        self.plot.points = np.stack([place + 0.5, node_waves.frequency.astype(np.float64)], axis=1)
         weight = np.where(self._select_mask(data.m), 1.0, FAINT)
-        colours = wave_colours(found, self._palette, weight)
+        colours = wave_colours(node_waves, self._palette, weight)
         opaque = np.full((*colours.shape[:2], 1), 255.0)
         pixels = np.rint(np.concatenate([colours, opaque], axis=2)).astype(np.uint8)
         self.picture.show_colours(pixels, QRectF(0.0, -0.5, data.m, colours.shape[0]))
@@ -148,15 +148,15 @@ class PhasesView(FourierView):
         self.nodes.set_styles(*strong, *weak)
         self._show_key(data)
 
-    def _draw(self, data: DisplayData, found: NodeWaves) -> None:
-        self.plot.points = found.points
+    def _draw(self, data: DisplayData, node_waves: NodeWaves) -> None:
+        self.plot.points = node_waves.points
         chosen = self._select_mask(data.m)
-        sizes = np.rint((SIZES - 1) * found.size).astype(np.int64)
-        which = SIZES * (found.frequency - 1) + sizes
-        which += np.where(chosen, 0, SIZES * ((data.classes - 1) // 2))
+        sizes = np.rint((SIZES - 1) * node_waves.size).astype(np.int64)
+        colour_indices = SIZES * (node_waves.frequency - 1) + sizes
+        colour_indices += np.where(chosen, 0, SIZES * ((data.classes - 1) // 2))
         # The largest on top, and above them the selected ones.
-        order = np.lexsort((found.size, chosen))
-        self.nodes.show_at(found.points[order], which[order])
+        order = np.lexsort((node_waves.size, chosen))
+        self.nodes.show_at(node_waves.points[order], colour_indices[order])
 
     def _numbers(self, x: float, y: float) -> str:
         pixel = self.plot.pixel_height()

@@ -25,8 +25,10 @@ NORM_SQUARED = "|W|\u00b2"
 def _raise_powers(make_ticks: TickMaker) -> TickMaker:
     """Return a maker of the same ticks with raised powers, for the screen."""
 
-    def make_raised(low: float, high: float, most: int) -> Ticks:
-        return tuple((place, raise_powers(text)) for place, text in make_ticks(low, high, most))
+    def make_raised(low: float, high: float, max_ticks: int) -> Ticks:
+        return tuple(
+            (place, raise_powers(text)) for place, text in make_ticks(low, high, max_ticks)
+        )
 
     return make_raised
 
@@ -132,9 +134,11 @@ class PlotAxis(pg.AxisItem):
             return label
         label = self._short or label
         name, bracket, unit = label.partition(" (")
-        rest = room - metrics.horizontalAdvance(bracket + unit)
+        room_left = room - metrics.horizontalAdvance(bracket + unit)
         return (
-            metrics.elidedText(name, Qt.TextElideMode.ElideRight, max(rest, 0.0)) + bracket + unit
+            metrics.elidedText(name, Qt.TextElideMode.ElideRight, max(room_left, 0.0))
+            + bracket
+            + unit
         )
 
     def resizeEvent(self, ev: Any = None) -> None:
@@ -205,28 +209,36 @@ class PlotAxis(pg.AxisItem):
             return ()
         metrics = self._metrics()
         if self.strips:
-            found = ticks.strip_ticks(
+            strip_ticks = ticks.strip_ticks(
                 self.strips, low, high, size / (STRIP_LINES * metrics.height())
             )
-            return tuple((place, raise_powers(text)) for place, text in found)
+            return tuple((place, raise_powers(text)) for place, text in strip_ticks)
         is_bottom = self.orientation == "bottom"
         # Room for a number of seven digits horizontally, for two lines vertically.
         room = metrics.horizontalAdvance("0") * 7 if is_bottom else metrics.height() * 2.2
-        most = int(np.clip(size // room, FEWEST, 8))
-        shown = self._visible_ticks(low, high, most)
-        while is_bottom and most > FEWEST and not _are_apart(shown, metrics, size / (high - low)):
-            most -= 1
-            shown = self._visible_ticks(low, high, most)
-        while is_bottom and len(shown) > 1 and not _are_apart(shown, metrics, size / (high - low)):
-            shown = shown[::2]
-        if is_bottom and len(shown) > 2:  # the last label may extend beyond the end, but not be cut
-            half = 0.5 * metrics.horizontalAdvance(shown[-1][1])
-            over = (shown[-1][0] - low) / (high - low) * size + half - size
-            shown = shown[:-1] if over > OVER else shown
-        return shown
+        max_ticks = int(np.clip(size // room, FEWEST, 8))
+        visible = self._visible_ticks(low, high, max_ticks)
+        while (
+            is_bottom
+            and max_ticks > FEWEST
+            and not _are_apart(visible, metrics, size / (high - low))
+        ):
+            max_ticks -= 1
+            visible = self._visible_ticks(low, high, max_ticks)
+        while (
+            is_bottom and len(visible) > 1 and not _are_apart(visible, metrics, size / (high - low))
+        ):
+            visible = visible[::2]
+        if (
+            is_bottom and len(visible) > 2
+        ):  # the last label may extend beyond the end, but not be cut
+            half = 0.5 * metrics.horizontalAdvance(visible[-1][1])
+            over = (visible[-1][0] - low) / (high - low) * size + half - size
+            visible = visible[:-1] if over > OVER else visible
+        return visible
 
-    def _visible_ticks(self, low: float, high: float, most: int) -> Ticks:
-        return tuple(tick for tick in self._maker(low, high, most) if low <= tick[0] <= high)
+    def _visible_ticks(self, low: float, high: float, max_ticks: int) -> Ticks:
+        return tuple(tick for tick in self._maker(low, high, max_ticks) if low <= tick[0] <= high)
 
     # -------------------------------------------------------------------------------- painting
 
@@ -313,6 +325,8 @@ def _are_apart(ticks: Ticks, metrics: QFontMetricsF, unit: float) -> bool:
     halves = [0.5 * metrics.horizontalAdvance(text) for _, text in ticks]
     places = [unit * place for place, _ in ticks]
     return all(
-        right - left >= one + other + BETWEEN
-        for left, right, one, other in zip(places, places[1:], halves, halves[1:], strict=False)
+        right - left >= half + next_half + BETWEEN
+        for left, right, half, next_half in zip(
+            places, places[1:], halves, halves[1:], strict=False
+        )
     )

@@ -83,8 +83,8 @@ def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "
     dialog.setTextValue(text)
     widen_for_title(dialog)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    for shown in dialog.findChildren(QLabel):
-        shown.setTextFormat(Qt.TextFormat.PlainText)
+    for child in dialog.findChildren(QLabel):
+        child.setTextFormat(Qt.TextFormat.PlainText)
     line = dialog.findChild(QLineEdit)
     assert line is not None
     line.setAccessibleName(label)

@@ -128,24 +128,24 @@ class EndLabels(UnboundedItem):
         return sheet
 
     def _paint_all(self, painter: QPainter, way: QTransform, inside: QRectF) -> list[QRectF]:
-        seen = self.boundingRect()
+        area = self.boundingRect()
         marker_x = inside.right() - self.share(inside.width()) * inside.width() + AIR
         edge = (
             marker_x - way.dx()
         ) / way.m11()  # left edge of the label column, in the axes' units
         ends = [_visible_end(label, edge) for label in self.labels]
-        shown = [k for k, (x, _) in enumerate(ends) if x >= seen.left()]
-        points = [way.map(QPointF(*ends[k])) for k in shown]
+        visible = [k for k, (x, _) in enumerate(ends) if x >= area.left()]
+        points = [way.map(QPointF(*ends[k])) for k in visible]
         height = QFontMetricsF(self.font).height()
         heights = [min(max(point.y(), inside.top()), inside.bottom()) for point in points]
         # Centred on the end of a curve, but above a level, whose line continues below its label.
-        shares = [0.5 if self.labels[k].x.size else 1.0 for k in shown]
+        shares = [0.5 if self.labels[k].x.size else 1.0 for k in visible]
         targets = [y - share * height for y, share in zip(heights, shares, strict=True)]
         tops = spread_heights(targets, height, inside.top(), inside.bottom())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self.font)
         boxes = [QRectF(marker_x, top, inside.right() - marker_x, height) for top in tops.tolist()]
-        for k, point, box in zip(shown, points, boxes, strict=True):
+        for k, point, box in zip(visible, points, boxes, strict=True):
             self._paint(painter, self.labels[k], point, box, inside)
         return boxes
 

@@ -19,8 +19,8 @@ def columns_for_width(count: int, width: int) -> int:
     >>> [columns_for_width(count, 700) for count in (1, 4, 5, 9)], columns_for_width(4, 100)
     ([1, 4, 3, 3], 1)
     """
-    most = max((width + GAP) // (LEAST_PLOT[0] + GAP), 1)
-    rows = -(-count // most)
+    max_columns = max((width + GAP) // (LEAST_PLOT[0] + GAP), 1)
+    rows = -(-count // max_columns)
     return -(-count // rows)
 
 

@@ -322,5 +322,5 @@ class ViewHeader(QWidget):
         for position, colour in enumerate(key.colours.tolist()):
             gradient.setColorAt(position / count, QColor(*colour))
         painter.fillRect(QRectF(x, space.center().y() - 3.0, width, 6.0), gradient)
-        rest = QRectF(x + width + 5.0, space.top(), last + 2.0, space.height())
-        self._write(painter, rest, key.last)
+        strip = QRectF(x + width + 5.0, space.top(), last + 2.0, space.height())
+        self._write(painter, strip, key.last)

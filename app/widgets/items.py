@@ -112,11 +112,11 @@ class ZeroLine(PlotLines):
 
     def paint(self, painter: QPainter, *_: Any) -> None:
         painter.setPen(self._pen)
-        seen = self.boundingRect()
+        area = self.boundingRect()
         if self._vertical:
-            painter.drawLine(QPointF(0.0, seen.top()), QPointF(0.0, seen.bottom()))
+            painter.drawLine(QPointF(0.0, area.top()), QPointF(0.0, area.bottom()))
         else:
-            painter.drawLine(QPointF(seen.left(), 0.0), QPointF(seen.right(), 0.0))
+            painter.drawLine(QPointF(area.left(), 0.0), QPointF(area.right(), 0.0))
 
 
 @final
@@ -134,10 +134,10 @@ class GridLines(PlotLines):
 
     def paint(self, painter: QPainter, *_: Any) -> None:
         painter.setPen(self._pen)
-        seen = self.boundingRect()
+        area = self.boundingRect()
         across, up = self._bottom.tick_places(), self._side.tick_places()
-        lines = [QLineF(x, seen.top(), x, seen.bottom()) for x in across]
-        lines += [QLineF(seen.left(), y, seen.right(), y) for y in up]
+        lines = [QLineF(x, area.top(), x, area.bottom()) for x in across]
+        lines += [QLineF(area.left(), y, area.right(), y) for y in up]
         painter.drawLines(lines)
 
 
@@ -151,17 +151,17 @@ class CurveStack(UnboundedItem):
         self.shown = 0
 
     def set_curves(
-        self, curves: Sequence[tuple[QPainterPath, QPen]], shown: int | None = None
+        self, curves: Sequence[tuple[QPainterPath, QPen]], n_shown: int | None = None
     ) -> None:
-        """Draw the first `shown` of some curves, by default all."""
+        """Draw the first `n_shown` of some curves, by default all."""
         self.curves = list(curves)
-        self.shown = len(self.curves) if shown is None else shown
+        self.shown = len(self.curves) if n_shown is None else n_shown
         self.update()
 
-    def show_first(self, shown: int) -> None:
+    def show_first(self, n_shown: int) -> None:
         """Draw another number of the curves."""
-        if shown != self.shown:
-            self.shown = shown
+        if n_shown != self.shown:
+            self.shown = n_shown
             self.update()
 
     def paint(self, painter: QPainter, *_: Any) -> None:
@@ -293,12 +293,14 @@ class Markers(UnboundedItem):
         self.styles, self._sheet = styles, None
         self.update()
 
-    def show_at(self, points: NDArray[Any], which: Any = 0) -> None:
+    def show_at(self, points: NDArray[Any], colour_indices: Any = 0) -> None:
         """Show markers at points (k, 2), each in a style (k,), without those not finite."""
         points = np.asarray(points, dtype=np.float64).reshape(-1, 2)
-        which = np.broadcast_to(np.asarray(which, dtype=np.int64), points.shape[:1])
+        colour_indices = np.broadcast_to(
+            np.asarray(colour_indices, dtype=np.int64), points.shape[:1]
+        )
         finite = np.isfinite(points).all(axis=1)
-        self.points, self.which = points[finite], which[finite]
+        self.points, self.which = points[finite], colour_indices[finite]
         self.update()
 
     def _make_sheet(self, ratio: float) -> QPixmap:

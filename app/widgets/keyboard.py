@@ -95,10 +95,10 @@ class PlotFocus(QObject):
     def _focus(self, event: QFocusEvent) -> None:
         if event.reason() in PASSING:
             return
-        shown = event.gotFocus() and event.reason() in BY_KEY
-        if self.is_visible and not shown:
+        is_shown = event.gotFocus() and event.reason() in BY_KEY
+        if self.is_visible and not is_shown:
             self.focus_left.emit()
-        self._ring.setVisible(shown)
+        self._ring.setVisible(is_shown)
         self._ring.raise_()
 
     def _key(self, event: QKeyEvent) -> bool:

@@ -164,9 +164,9 @@ def quiet_label(text: str, parent: QWidget | None = None, wrap: bool = False) ->
 def show_short(label: QLabel, text: str) -> None:
     """Show the first lines of a text in a label, all of it in the tool tip."""
     lines = text.split("\n")
-    rest = len(lines) - MOST_LINES
-    shown = [*lines[:MOST_LINES], f"and {rest} more"] if rest > 0 else lines
-    label.setText("\n".join(shown))
+    n_unlisted = len(lines) - MOST_LINES
+    listed = [*lines[:MOST_LINES], f"and {n_unlisted} more"] if n_unlisted > 0 else lines
+    label.setText("\n".join(listed))
     label.setToolTip(plain_tip(text))
 
 

@@ -146,11 +146,11 @@ def places_of(
     sizes: Sequence[tuple[float, float]],
     inside: QRectF,
     curves: Obstacles = NO_CURVES,
-    taken: Sequence[QRectF] = (),
+    taken_boxes: Sequence[QRectF] = (),
 ) -> list[QRectF]:
     """Return boxes for labels: at the right edge above their line, or as near to it as is free.
 
-    Boxes are off other labels, curves, and what is `taken`. Lines beyond an edge have their label
+    Boxes are off other labels, `curves` and `taken_boxes`. Lines beyond an edge have their label
     at it; of two labels the upper line's is the upper one.
     """
     boxes: dict[int, QRectF] = {}
@@ -161,7 +161,7 @@ def places_of(
         y = min(max(heights[number], inside.top()), inside.bottom())
         home = QRectF(right - width, y - height, width, height)
         candidates = _candidates(home, inside, bool(curves.heights.size))
-        best = _first_free(candidates, inside, (*boxes.values(), *taken), curves)
+        best = _first_free(candidates, inside, (*boxes.values(), *taken_boxes), curves)
         boxes[number] = best or QRectF(right - width, inside.top(), width, height)
     return [boxes[number] for number in range(len(heights))]
 
@@ -230,19 +230,19 @@ def place_levels(
     font: QFont,
     inside: QRectF,
     curves: Obstacles = NO_CURVES,
-    taken: Sequence[QRectF] = (),
+    taken_boxes: Sequence[QRectF] = (),
 ) -> tuple[PlacedLevel, ...]:
     """Return levels in place, from the heights in pixels of their values and bracket ends."""
-    shown = [one for one in levels if math.isfinite(one[1])]
+    finite = [one for one in levels if math.isfinite(one[1])]
     room, height = inside.width() - 12.0, QFontMetricsF(font).height()
     texts = [
-        fit_text(beyond_arrow(y, inside) + level.label, font, room) for level, y, _, _ in shown
+        fit_text(beyond_arrow(y, inside) + level.label, font, room) for level, y, _, _ in finite
     ]
     sizes = [(label_width(text, font) + 6.0, height) for text in texts]
-    boxes = places_of([y for _, y, _, _ in shown], sizes, inside, curves, taken)
+    boxes = places_of([y for _, y, _, _ in finite], sizes, inside, curves, taken_boxes)
     return tuple(
         PlacedLevel(level, box, y, (low, high), text)
-        for (level, y, low, high), text, box in zip(shown, texts, boxes, strict=True)
+        for (level, y, low, high), text, box in zip(finite, texts, boxes, strict=True)
     )
 
 

@@ -1,7 +1,6 @@
 """Bar with one sentence, an error or a notice, and buttons for next steps.
 
-It covers the top of another widget, or its lower right corner, so that nothing moves when it
-appears.
+It covers the lower right corner of another widget, so that nothing moves when it appears.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class MessageBar(QWidget):
         close.setAccessibleName("Hide this message")
         close.clicked.connect(self.clear)
         self._over: QWidget | None = None
-        self._in_corner = self._is_held = False
+        self._is_held = False
         self._lasting: tuple[str, tuple[QAction, ...]] = "", ()  # message shown until the next one
         self.recent: deque[tuple[str, str]] = deque(maxlen=MOST_RECENT)
         """Latest messages with their times of day, the newest last."""
@@ -124,16 +123,10 @@ class MessageBar(QWidget):
     def clear(self) -> None:
         self.show_message("")
 
-    def float_over(self, widget: QWidget) -> None:
-        """Cover the top of a widget; the bar's parent is that widget or an ancestor."""
+    def float_in_corner(self, widget: QWidget) -> None:
+        """Cover the lower right corner of a widget; the bar's parent is it or an ancestor."""
         self._over = widget
         widget.installEventFilter(self)
-
-    def float_in_corner(self, widget: QWidget) -> None:
-        """Cover the lower right corner of a widget, as `float_over` covers its top."""
-        self._in_corner = True
-        self.setProperty("toast", True)
-        self.float_over(widget)
 
     def _settle(self) -> None:
         """Fit the bar to the covered widget's width and the sentence's height."""
@@ -141,10 +134,6 @@ class MessageBar(QWidget):
         if host is None or parent is None:
             return
         least = self.minimumSizeHint().height()
-        if not self._in_corner:
-            size = QSize(host.width(), max(self.heightForWidth(host.width()), least))
-            self.setGeometry(QRect(host.mapTo(parent, QPoint(0, 0)), size))
-            return
         room = host.width() - 2 * APART
         width = min(max(self._words_width(), LEAST), WIDEST * self.fontMetrics().height(), room)
         height = max(self.heightForWidth(width), least)

@@ -142,9 +142,9 @@ class Labels:
             place for side in (on_left, not on_left) for place in self._side_boxes(point, box, side)
         ]
         # The nearest free position; without one the last tried, rather than no label.
-        near_point, other = places[: len(SHIFTS)], places[len(SHIFTS) :]
+        near_point, far = places[: len(SHIFTS)], places[len(SHIFTS) :]
         free = [place for place in near_point if self._is_free(place)]
-        reserve = [place for place in other if self._is_free(place) and self._holds(point, place)]
+        reserve = [place for place in far if self._is_free(place) and self._holds(point, place)]
         clear = [place for place in free + reserve if not self._curves.is_crossed(place)]
         box = next(iter(clear + free), near_point[-1])
         self._write(box, text, colour)
@@ -195,7 +195,7 @@ class Labels:
 
     def _is_free(self, box: QRectF) -> bool:
         inside = self._inside
-        free = not any(box.intersects(other) for other in self._taken)
+        free = not any(box.intersects(taken_box) for taken_box in self._taken)
         return free and inside.top() <= box.top() and box.bottom() <= inside.bottom()
 
     def _holds(self, point: QPointF, box: QRectF) -> bool:
@@ -232,9 +232,9 @@ class LabelLayoutCache:
         if key != self._of:
             curves = overlay.curves
             self.curves = NO_CURVES if curves is None else curves.find_obstacles(plot, inside)
-            taken = title_rooms(overlay.titles, inside, font, plot)
+            title_boxes = title_rooms(overlay.titles, inside, font, plot)
             levels = _heights(overlay.levels, plot)
-            self.levels = place_levels(levels, font, inside, self.curves, taken)
+            self.levels = place_levels(levels, font, inside, self.curves, title_boxes)
             self._of = key
 
 
@@ -245,7 +245,7 @@ def paint_overlay(
     palette: Palette,
     font: QFont,
     plot: PlotMapping,
-    still: LabelLayoutCache,
+    cache: LabelLayoutCache,
 ) -> None:
     """Draw an overlay in pixels over the space between the axes."""
     if overlay == NOTHING:
@@ -260,11 +260,11 @@ def paint_overlay(
         painter.setPen(QPen(QColor(palette.muted), 1))
         painter.drawLine(QPointF(x, inside.top()), QPointF(x, inside.bottom()))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    still.find(overlay, inside, font, plot)
-    labels = Labels(painter, inside, palette, still.curves)
-    paint_levels(painter, still.levels, inside, palette)
+    cache.find(overlay, inside, font, plot)
+    labels = Labels(painter, inside, palette, cache.curves)
+    paint_levels(painter, cache.levels, inside, palette)
     for box in [
-        *(one.box for one in still.levels),
+        *(one.box for one in cache.levels),
         *paint_titles(painter, overlay.titles, inside, palette, plot),
     ]:
         labels.reserve(box)

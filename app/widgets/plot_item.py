@@ -149,13 +149,13 @@ class Plot(pg.GraphicsView):
         """Name the axes; `short` is the vertical one's name for narrow plots."""
         if (horizontal, vertical) == (self.bottom.labelText, self.side.labelText):
             return
-        for axis, label, other in ((self.side, vertical, short), (self.bottom, horizontal, "")):
-            axis.set_label(label, other)
+        for axis, label, text in ((self.side, vertical, short), (self.bottom, horizontal, "")):
+            axis.set_label(label, text)
             axis.set_style(self.palette_of_plot, *self.lettering())
 
-    def set_axis_title(self, shown: bool) -> None:
-        if shown != self.bottom.titled:
-            self.bottom.set_titled(shown)
+    def set_axis_title(self, is_shown: bool) -> None:
+        if is_shown != self.bottom.titled:
+            self.bottom.set_titled(is_shown)
             self.bottom.set_style(self.palette_of_plot, *self.lettering())
             self.centralLayout.activate()  # the range depends on the room left
             self._apply()
@@ -233,8 +233,8 @@ class Plot(pg.GraphicsView):
 
     def _apply(self) -> None:
         self._set_range()
-        shown = self.visible_range()
-        if self.side.needs(shown.top(), shown.bottom(), self.view.rect().height()):
+        view_range = self.visible_range()
+        if self.side.needs(view_range.top(), view_range.bottom(), self.view.rect().height()):
             self.side.set_style(self.palette_of_plot, *self.lettering())
             self.centralLayout.activate()  # the next drawing depends on it
             self._set_range()
@@ -279,25 +279,25 @@ class Plot(pg.GraphicsView):
 
     def pixels(self, points: NDArray[Any]) -> Floats:
         """Return points (k, 2) of the axes' units in pixels, (k, 2)."""
-        shown, box = self.visible_range(), self.plot_area()
+        view_range, box = self.visible_range(), self.plot_area()
         points = np.asarray(points, dtype=np.float64)
-        x = box.left() + (points[:, 0] - shown.left()) / shown.width() * box.width()
-        y = box.bottom() - (points[:, 1] - shown.top()) / shown.height() * box.height()
+        x = box.left() + (points[:, 0] - view_range.left()) / view_range.width() * box.width()
+        y = box.bottom() - (points[:, 1] - view_range.top()) / view_range.height() * box.height()
         return np.stack([x, y], axis=1)
 
     def place(self, x: float, y: float) -> tuple[float, float]:
         """Return the place of a pixel in the axes' units."""
-        shown, box = self.visible_range(), self.plot_area()
+        view_range, box = self.visible_range(), self.plot_area()
         return (
-            shown.left() + (x - box.left()) / max(box.width(), 1.0) * shown.width(),
-            shown.top() + (box.bottom() - y) / max(box.height(), 1.0) * shown.height(),
+            view_range.left() + (x - box.left()) / max(box.width(), 1.0) * view_range.width(),
+            view_range.top() + (box.bottom() - y) / max(box.height(), 1.0) * view_range.height(),
         )
 
-    def find_nearest(self, points: NDArray[Any], x: float, y: float, most: float = 12.0) -> int:
+    def find_nearest(self, points: NDArray[Any], x: float, y: float, reach: float = 12.0) -> int:
         """Return the point nearest to a pixel and at most so many pixels away; -1 for none."""
         if points.shape[0] == 0 or not self.plot_area().contains(x, y):
             return -1
-        return ranges.nearest_within(self.pixels(points), x, y, most)
+        return ranges.nearest_within(self.pixels(points), x, y, reach)
 
     # ----------------------------------------------------------------------------------- mouse
 

@@ -108,8 +108,8 @@ def turn_wheel(span: QRectF, point: QPointF, turned: int, home: QRectF) -> QRect
     (0.0, 0.0, 1000.0, 1000.0)
     """
     sizes = (home.width(), span.width()), (home.height(), span.height())
-    most = min(MOST_ENLARGED * whole / max(size, 1e-300) for whole, size in sizes)
-    return scaled_about(span, point, min(wheel_factor(turned), max(most, 1.0)))
+    max_factor = min(MOST_ENLARGED * full_size / max(size, 1e-300) for full_size, size in sizes)
+    return scaled_about(span, point, min(wheel_factor(turned), max(max_factor, 1.0)))
 
 
 def pull_range(span: QRectF, x: float, y: float, home: QRectF) -> QRectF:
@@ -127,7 +127,7 @@ def pull_range(span: QRectF, x: float, y: float, home: QRectF) -> QRectF:
     return shifted if near else span
 
 
-def nearest_within(places: NDArray[np.float64], x: float, y: float, most: float) -> int:
+def nearest_within(places: NDArray[np.float64], x: float, y: float, reach: float) -> int:
     """Return the nearest of some places (k, 2), at most so far away; -1 for none.
 
     >>> nearest_within(np.array([[0.0, np.nan], [3.0, 4.0]]), 0.0, 0.0, 5.0)
@@ -136,4 +136,4 @@ def nearest_within(places: NDArray[np.float64], x: float, y: float, most: float)
     distance = np.square(places - (x, y)).sum(axis=1)
     distance[np.isnan(distance)] = np.inf  # argmin would return a NaN
     best = int(np.argmin(distance))
-    return best if distance[best] <= most * most else -1
+    return best if distance[best] <= reach * reach else -1

@@ -47,8 +47,8 @@ class RunHeading(QLabel):
 
     def _set_weight(self) -> None:
         font = self.font()
-        other = self._current is False
-        font.setWeight(QFont.Weight.Normal if other else QFont.Weight.DemiBold)
+        is_other = self._current is False
+        font.setWeight(QFont.Weight.Normal if is_other else QFont.Weight.DemiBold)
         self.setFont(font)
 
     def changeEvent(self, event: QEvent) -> None:

@@ -35,13 +35,13 @@ class StripLines(PlotLines):
         self.update()
 
     def paint(self, painter: QPainter, *_: Any) -> None:
-        seen = self.boundingRect()
+        area = self.boundingRect()
         linear = [one for one in self._axis.strips if not one.takes_log and one.shows == "plain"]
         zeros = [one.start - one.low * one.unit for one in linear if one.low < 0.0 < one.high]
         borders = [one.start for one in self._axis.strips[:-1]]
         for pen, heights in ((self._zero, zeros), (self._border, borders)):
             painter.setPen(pen)
-            painter.drawLines([QLineF(seen.left(), y, seen.right(), y) for y in heights])
+            painter.drawLines([QLineF(area.left(), y, area.right(), y) for y in heights])
 
 
 @final
@@ -97,14 +97,14 @@ def _tops(
 ) -> list[tuple[StripTitle, float]]:
     """Return the titles that have room in their strips, with the pixels of their upper ends."""
     ends = np.array([[0.0, end] for one in titles for end in (one.start, one.end)])
-    found = []
+    tops = []
     for one, (foot, top) in zip(
         titles, plot.pixels(ends)[:, 1].reshape(-1, 2).tolist(), strict=True
     ):
         top = max(top, inside.top())
         if min(foot, inside.bottom()) - top >= height:
-            found.append((one, top))
-    return found
+            tops.append((one, top))
+    return tops
 
 
 def title_rooms(

@@ -40,10 +40,10 @@ def preserved_selection(
 ) -> Iterator[None]:
     """Keep the selection of rows while a model reorders its `rows`."""
     model.layoutAboutToBeChanged.emit()
-    before, old = model.persistentIndexList(), rows()
+    before, old_rows = model.persistentIndexList(), rows()
     yield
     new = {row: place for place, row in enumerate(rows())}
-    after = [model.index(new[old[index.row()]], index.column()) for index in before]
+    after = [model.index(new[old_rows[index.row()]], index.column()) for index in before]
     model.changePersistentIndexList(before, after)
     model.layoutChanged.emit()
 

@@ -56,18 +56,18 @@ def compare(arguments: argparse.Namespace) -> int:
             check_runs(question, runs)
         total = len(questions) * sum(run.frames for run in runs)
         with progress("compare", total, arguments.quiet) as bar:
-            found = [compare_runs(one, runs, bar.add, moment) for one in questions]
+            comparisons = [compare_runs(one, runs, bar.add, moment) for one in questions]
         differences = differing_of(runs)
-        _check(found)
-        _write(found, differences, out, arguments)
+        _check(comparisons)
+        _write(comparisons, differences, out, arguments)
     _print(differences, arguments.runs)
     print_line(out)
     return 0
 
 
-def _check(found: Sequence[Comparison]) -> None:
+def _check(comparisons: Sequence[Comparison]) -> None:
     """Raise InputError if a comparison has nothing to draw or write."""
-    for one in found:
+    for one in comparisons:
         if one.is_empty:
             raise InputError(
                 " ".join((f"These runs have no {one.question.observable} to compare.", *one.notes))[
@@ -90,20 +90,23 @@ def _question(name: str, arguments: argparse.Namespace, mixed: bool) -> CompareQ
 
 
 def _write(
-    found: Sequence[Comparison], differences: Differing, out: Path, arguments: argparse.Namespace
+    comparisons: Sequence[Comparison],
+    differences: Differing,
+    out: Path,
+    arguments: argparse.Namespace,
 ) -> None:
     from core.figures.comparison import comparison_scene
     from core.figures.export import save_figure
     from core.figures.palette import DARK, LIGHT
 
     if out.suffix.lower() == ".csv":
-        write_whole(out, table(found).encode())
-        for note in dict.fromkeys(note for one in found for note in one.notes):
+        write_whole(out, table(comparisons).encode())
+        for note in dict.fromkeys(note for one in comparisons for note in one.notes):
             print_notice(note)  # figures print the note below their panels
         return
     title = f"{len(differences.labels)} runs compared"
     palette, width = DARK if arguments.dark else LIGHT, _width(arguments.size)
-    scene = comparison_scene(found, title, palette, width)
+    scene = comparison_scene(comparisons, title, palette, width)
     save_figure(scene, out, dpi=arguments.dpi)
 
 

@@ -105,10 +105,10 @@ def figure(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         # Options on panels mean single runs; the study's own layout is only the default.
         is_of_runs = any(getattr(arguments, name) not in (None, [], False) for name in OF_RUNS)
-        found = None if is_of_runs else study_folder(arguments, stack)
+        sweep_folder = None if is_of_runs else study_folder(arguments, stack)
         scene = None
-        if found is not None:
-            folder, fresh = found
+        if sweep_folder is not None:
+            folder, fresh = sweep_folder
             open_once = one_per_path(stack.enter_context)
             ledgers = [] if fresh else sweeps_in(folder, values=False)
             draw = partial(

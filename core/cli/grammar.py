@@ -30,10 +30,10 @@ class Parser(argparse.ArgumentParser):
 
         argparse leaves them to the program, whose help does not show the command's options.
         """
-        found, unknown = super().parse_known_args(args, namespace)
+        namespace_, unknown = super().parse_known_args(args, namespace)
         if unknown and not self.has_commands:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return found, unknown
+        return namespace_, unknown
 
     def error(self, message: str) -> NoReturn:
         name = self.prog.replace(headless_program(), PROGRAM, 1)
@@ -138,12 +138,12 @@ def add_hunt_command(commands: Any) -> None:
 
 def _add_objective_options(command: Parser) -> None:
     """Add the options of a hunt's objective."""
-    what = (
+    help_text = (
         "minimise an observable, a formula, slack:STATEMENT or ratio:STATEMENT (default: the "
         "study's)"
     )
     sense = command.add_mutually_exclusive_group()
-    sense.add_argument("--minimise", default=None, metavar="FORMULA", help=what)
+    sense.add_argument("--minimise", default=None, metavar="FORMULA", help=help_text)
     sense.add_argument("--maximise", default=None, metavar="FORMULA", help="maximise one of these")
     command.add_argument(
         "--over", default=None, choices=OVERS, help="quantity to vary (default: seeds)"

@@ -95,10 +95,10 @@ def make_hunt(
 
 def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
     """Return the frames of the objective, from the command or else from the study."""
-    known = Frames() if own is None else Frames(own.take, own.at, own.after)
-    at = known.at if arguments.at is None else time_of(arguments.at, "--at")
-    after = known.after if arguments.after is None else arguments.after
-    return Frames(arguments.take or known.take, at, after)
+    frames = Frames() if own is None else Frames(own.take, own.at, own.after)
+    at = frames.at if arguments.at is None else time_of(arguments.at, "--at")
+    after = frames.after if arguments.after is None else arguments.after
+    return Frames(arguments.take or frames.take, at, after)
 
 
 def _sense(
@@ -130,8 +130,8 @@ def budget_of(arguments: argparse.Namespace, counts: Counts) -> Budget:
     runs, seconds = check_positive(arguments.runs, "--runs"), math.inf
     text = arguments.budget
     if text is not None:
-        most, seconds = limit_of(text)
-        runs = runs if most is None else min(runs or MAX_CELLS, most)
+        trials, seconds = limit_of(text)
+        runs = runs if trials is None else min(runs or MAX_CELLS, trials)
     if runs is None and text is None:
         runs = counts.runs
     if runs is None and seconds == math.inf:
@@ -161,7 +161,7 @@ def _words(status: HuntStatus) -> str:
 
 
 def _report(hunt: Hunt, status: HuntStatus, stopped: bool) -> None:
-    ranked, others = hunt.ranked_runs(), hunt.unranked_runs()
+    ranked, unranked = hunt.ranked_runs(), hunt.unranked_runs()
     question = hunt.question
     moment = "" if hunt.objective.statement else f" ({question['frames']})"
     print_line(
@@ -180,10 +180,10 @@ def _report(hunt: Hunt, status: HuntStatus, stopped: bool) -> None:
             print_indented(str(file), " " * 5, " " * 7)
     if not ranked:
         print_line("No run has a value.")
-    for one in others[:LISTED]:
+    for one in unranked[:LISTED]:
         print_notice(f"run {one.index} ({one.phase}) has no rank: {state_of(one)}")
-    if len(others) > LISTED:
-        print_notice(f"{len(others)} runs have no rank; the table lists the reasons.")
+    if len(unranked) > LISTED:
+        print_notice(f"{len(unranked)} runs have no rank; the table lists the reasons.")
     if hunt.exhausted:
         print_notice("Every candidate has been tried.")
     if stopped:

@@ -81,13 +81,13 @@ def _drop_equal(problems: list[tuple[str, Problem]]) -> list[tuple[str, Problem]
     """Return the first problem of each set of equal margins."""
     from core.reference.registry import references_of
 
-    seen: dict[tuple[tuple[str, str], ...], tuple[str, Problem]] = {}
+    by_key: dict[tuple[tuple[str, str], ...], tuple[str, Problem]] = {}
     for name, problem in problems:
         # Margins depend on data, network and start: cells that differ only in their dynamics share
         # them.
         key = tuple((item.name, item.key(problem)) for item in references_of(problem))
-        seen.setdefault(key, (name, problem))
-    return list(seen.values())
+        by_key.setdefault(key, (name, problem))
+    return list(by_key.values())
 
 
 def check_limit(limit: float) -> None:
@@ -125,8 +125,8 @@ def compute_margins(
 
     references = references_of(problem) if references is None else references
     with progress("margins", len(references), quiet) as bar:
-        for done, reference in enumerate(references):
-            bar.set_done(done, reference.name)
+        for n_computed, reference in enumerate(references):
+            bar.set_done(n_computed, reference.name)
             with cancelled_by_signals(CancelToken(limit)) as watch:
                 margin = compute(reference, problem, watch)
             yield margin
@@ -147,11 +147,11 @@ def cancelled_by_signals(watch: CancelToken) -> Iterator[CancelToken]:
 
 
 def _print_table(rows: list[tuple[str, ReferenceMargin]]) -> None:
-    shown = ""
+    last_name = ""
     for cell, margin in rows:
-        if cell != shown:
+        if cell != last_name:
             print_line(cell)
-            shown = cell
+            last_name = cell
         name, bracket = margin.reference.name, margin.bracket
         if not bracket.exists:
             print_line(f"  {name:<18} {'open' if bracket.open else 'none'}: {bracket.method}")
@@ -208,12 +208,12 @@ def directions(arguments: argparse.Namespace) -> int:
     from core.reference.extremal import extremal_vectors
 
     problems = named_problems(arguments.target, arguments.settings)
-    found = []
+    reports = []
     for cell, problem in problems:
         check_has_vectors(problem, cell)
         assert isinstance(problem.network, TwoLayer)
         slope = problem.network.activation.slope
-        found.append(
+        reports.append(
             (cell, slope, extremal_vectors(problem.inputs, problem.dataset.y, slope), problem)
         )
     if arguments.json:
@@ -221,12 +221,12 @@ def directions(arguments: argparse.Namespace) -> int:
         print_json(
             [
                 vector_as_json(one, problem) | ({"cell": cell} if several else {})
-                for cell, _, vectors, problem in found
+                for cell, _, vectors, problem in reports
                 for one in vectors
             ]
         )
         return 0
-    for cell, slope, vectors, problem in found:
+    for cell, slope, vectors, problem in reports:
         _print_vectors(cell, slope, vectors, problem)
     return 0
 
@@ -277,8 +277,8 @@ def _print_vectors(cell: str, slope: float, vectors: Any, problem: Problem) -> N
 
 
 def _coordinates(u: Any) -> str:
-    shown = ", ".join(f"{value:.4f}" for value in u[:MOST_SHOWN])
-    return f"({shown}{', ...' if len(u) > MOST_SHOWN else ''})"
+    coordinates = ", ".join(f"{value:.4f}" for value in u[:MOST_SHOWN])
+    return f"({coordinates}{', ...' if len(u) > MOST_SHOWN else ''})"
 
 
 # ------------------------------------------- the limit of a margin, as a bracket with its condition
@@ -291,11 +291,11 @@ def limit(arguments: argparse.Namespace) -> int:
     check_limit(arguments.limit)
     time = time_of(arguments.at, "--at")
     with open_run(Path(arguments.run)) as run:
-        found, steps = _limit_of(run, time, arguments), run.counts_steps
+        bounds, steps = _limit_of(run, time, arguments), run.counts_steps
     if arguments.json:
-        print_json(found.as_json())
+        print_json(bounds.as_json())
     else:
-        _print_limit(found, steps)
+        _print_limit(bounds, steps)
     return 0
 
 
@@ -313,26 +313,28 @@ def _limit_of(run: Run, time: float | None, arguments: argparse.Namespace) -> An
     index = last_frame(run, time)
     proved = [one for one in references_of(run.problem) if one.name in PROVED]
     margins = compute_margins(run.problem, arguments.limit, arguments.quiet, proved)
-    known = {one.reference.name: one for one in margins}
+    by_name = {one.reference.name: one for one in margins}
     with cancelled_by_signals(CancelToken(arguments.limit)) as watch:
-        return final_margin(run, index, known, watch)
+        return final_margin(run, index, by_name, watch)
 
 
-def _print_limit(found: Any, steps: bool) -> None:
-    ends = f"[{_number(found.below)}, {_number(found.upper_end)}]"
-    closed = " (closed)" if found.is_closed else ""
+def _print_limit(bounds: Any, steps: bool) -> None:
+    ends = f"[{_number(bounds.below)}, {_number(bounds.upper_end)}]"
+    closed = " (closed)" if bounds.is_closed else ""
     print_line(
         f"final margin in {ends}{closed}"
-        + (f" provided that {found.condition}" if found.condition else "")
+        + (f" provided that {bounds.condition}" if bounds.condition else "")
     )
     print_line(
-        f"  at {time_text(found.log10_time, steps)}, frame {found.frame}: "
-        f"hard margin {found.hard:.6g}"
+        f"  at {time_text(bounds.log10_time, steps)}, frame {bounds.frame}: "
+        f"hard margin {bounds.hard:.6g}"
     )
-    _line("lower bound: " + (found.why if found.why else f"{found.below:.6g}, the smoothed margin"))
-    if not math.isnan(found.above_always):
-        _line(f"upper bound, always: {found.above_always:.6g}, {found.always}")
-    for one in found.above_while:
+    _line(
+        "lower bound: " + (bounds.why if bounds.why else f"{bounds.below:.6g}, the smoothed margin")
+    )
+    if not math.isnan(bounds.above_always):
+        _line(f"upper bound, always: {bounds.above_always:.6g}, {bounds.always}")
+    for one in bounds.above_while:
         _line(f"upper bound, provided that {one.condition}: {one.above:.6g}")
         began = "since the start" if one.frame == 0 else f"since {time_text(one.since, steps)}"
         _line(f"  a condition met {began} (frame {one.frame})")
@@ -359,8 +361,8 @@ def _nodes(carriers: Any) -> str:
 
 
 def _join_words(words: list[str], count: int) -> str:
-    more = f"; {count - len(words)} more" if count > len(words) else ""
-    return ("; ".join(words) or "none") + more
+    remainder = f"; {count - len(words)} more" if count > len(words) else ""
+    return ("; ".join(words) or "none") + remainder
 
 
 def _line(text: str) -> None:

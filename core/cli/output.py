@@ -41,7 +41,7 @@ def progress(label: str, total: int, quiet: bool) -> AbstractContextManager[Bar]
     -------
     context manager of Bar
     """
-    return progress_bar(label, total, shown=not quiet and sys.stderr.isatty())
+    return progress_bar(label, total, is_visible=not quiet and sys.stderr.isatty())
 
 
 def print_line(value: object = "") -> None:
@@ -59,17 +59,17 @@ def print_text(text: str, end: str = "\n") -> None:
     print(escape_controls(text, except_for="\n\t"), end=end)
 
 
-def print_indented(text: str, first: str, rest: str) -> None:
+def print_indented(text: str, first: str, indent: str) -> None:
     """Print a text in lines of 100 columns.
 
     Parameters
     ----------
     text : str
         Text.
-    first, rest : str
+    first, indent : str
         Indentation of the first line, and of the others.
     """
-    print_text(textwrap.fill(text, 100, initial_indent=first, subsequent_indent=rest))
+    print_text(textwrap.fill(text, 100, initial_indent=first, subsequent_indent=indent))
 
 
 def print_json(value: Any) -> None:

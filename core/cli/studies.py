@@ -37,30 +37,30 @@ def list_studies(arguments: argparse.Namespace) -> int:
 
 
 def _summary(study: Study) -> dict[str, Any]:
-    known = {"id": study.id, "title": study.title, "source": study.source, "cells": study.count}
-    return known | {"axes": study.axes}
+    summary = {"id": study.id, "title": study.title, "source": study.source, "cells": study.count}
+    return summary | {"axes": study.axes}
 
 
 def describe(arguments: argparse.Namespace) -> int:
     """Print every kind of a section with its keys, defaults and meaning, or one study."""
-    what: str = arguments.what
-    if what == "observables":
+    topic: str = arguments.what
+    if topic == "observables":
         _describe_observables()
-    elif what == "margins":
+    elif topic == "margins":
         _describe_margins()
-    elif what == "theorems":
+    elif topic == "theorems":
         _describe_theorems()
-    elif what in KINDS:
-        for kind, section in KINDS[what].items():
-            _describe_section(f'{what}.kind = "{kind}"{origin(section.__module__)}', section)
-    elif what in PLAIN_SECTIONS:
-        _describe_section(f"[{what}]", PLAIN_SECTIONS[what])
-    elif what in shipped_ids() or what.endswith(".toml"):
-        study = load_study(what)
+    elif topic in KINDS:
+        for kind, section in KINDS[topic].items():
+            _describe_section(f'{topic}.kind = "{kind}"{origin(section.__module__)}', section)
+    elif topic in PLAIN_SECTIONS:
+        _describe_section(f"[{topic}]", PLAIN_SECTIONS[topic])
+    elif topic in shipped_ids() or topic.endswith(".toml"):
+        study = load_study(topic)
         print_text(study.to_toml(), end="")
     else:
-        hint = nearest_names(what, (*SUBJECTS, *shipped_ids()))
-        raise InputError(f"{what} cannot be described; {hint}")
+        hint = nearest_names(topic, (*SUBJECTS, *shipped_ids()))
+        raise InputError(f"{topic} cannot be described; {hint}")
     return 0
 
 

@@ -33,10 +33,10 @@ NO_WORKERS = (
 )
 
 
-def print_progress(statuses: Iterator[StatusType], what: str) -> Iterator[StatusType]:
+def print_progress(statuses: Iterator[StatusType], label: str) -> Iterator[StatusType]:
     """Yield statuses; print once what is compiled first, and each loss of a cluster's workers.
 
-    `what` names the trainings that wait: "cells" or "runs".
+    `label` names the trainings that wait: "cells" or "runs".
     """
     compiled = lacking = False
     for status in statuses:
@@ -44,7 +44,7 @@ def print_progress(statuses: Iterator[StatusType], what: str) -> Iterator[Status
             print_notice(NO_WORKERS)
         lacking = status.lacks_workers
         if status.compiling and not compiled:
-            print_notice(f"{compiling_words(status.compiling)} The {what} start afterwards.")
+            print_notice(f"{compiling_words(status.compiling)} The {label} start afterwards.")
             compiled = True
         yield status
 

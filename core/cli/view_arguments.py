@@ -100,16 +100,16 @@ def make_view_options(arguments: argparse.Namespace, runs: Sequence[Run]) -> Vie
     view = ViewOptions(names, arguments.log, arguments.against, arguments.nodes, arguments.roots)
     pinned: list[frozenset[int]] = [frozenset()] * len(runs)
     for text in arguments.pin:
-        rows, rest = row_of(text, len(runs), "--pin")
+        rows, pins = row_of(text, len(runs), "--pin")
         for row in rows:
-            pinned[row] |= _nodes(rest, [runs[row]], "--pin")
+            pinned[row] |= _nodes(pins, [runs[row]], "--pin")
     regions = [one for text in arguments.zoom for one in _regions(text, len(runs))]
     return replace(view, pinned=tuple(pinned), regions=tuple(regions))
 
 
 def _regions(text: str, count: int) -> Iterator[Region]:
-    rows, rest = row_of(text, count, "--zoom")
-    panel, _, numbers = rest.partition("=")
+    rows, numbers_text = row_of(text, count, "--zoom")
+    panel, _, numbers = numbers_text.partition("=")
     try:
         left, right, bottom, top = (float(part) for part in numbers.split(","))
     except ValueError:
@@ -126,9 +126,9 @@ def _nodes(text: str, runs: Sequence[Run], option: str) -> frozenset[int]:
         nodes = parse_nodes(text)
     except ValueError as error:
         raise InputError(f"{text[:60]!r}: {error}.", option=option) from None
-    most = max((int(run.network.m) for run in runs), default=0)
-    if min(nodes) >= most:
-        raise InputError(f"{text[:60]!r}: the runs have neurons 0 to {most - 1}.", option=option)
+    n_nodes = max((int(run.network.m) for run in runs), default=0)
+    if min(nodes) >= n_nodes:
+        raise InputError(f"{text[:60]!r}: the runs have neurons 0 to {n_nodes - 1}.", option=option)
     return nodes
 
 
@@ -145,8 +145,8 @@ def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSe
         name = text
         if not any(text in sets for sets in saved_sets):
             rows, name = row_of(text, len(runs), "--select")
-        found = _select_nodes(name, [runs[k] for k in rows], [saved_sets[k] for k in rows])
-        for row, nodes in zip(rows, found, strict=True):
+        selected = _select_nodes(name, [runs[k] for k in rows], [saved_sets[k] for k in rows])
+        for row, nodes in zip(rows, selected, strict=True):
             result[row] = nodes or result[row]
     return result
 
@@ -161,10 +161,10 @@ def _select_nodes(
     try:
         parse_nodes(text)
     except ValueError as error:
-        known = ", ".join(dict.fromkeys(name for sets in saved_sets for name in sets))
+        names = ", ".join(dict.fromkeys(name for sets in saved_sets for name in sets))
         offer = (
-            f"the saved sets of these runs are {known}"
-            if known
+            f"the saved sets of these runs are {names}"
+            if names
             else "these runs have no saved sets"
         )
         raise InputError(f"{text[:60]!r}: {offer}; {error}.", option="--select") from None
@@ -188,10 +188,10 @@ def theory_of(
         limit, quiet = arguments.limit, arguments.quiet
         return [], (), promises_of(runs, quiet, limit) if arguments.share else ()
     names = [part.strip() for part in requested_names.split(",")]
-    margins_by_run, bounds, promises, known = [], [], [], set()
+    margins_by_run, bounds, promises, margin_names = [], [], [], set()
     for run in runs:
         margins = list(compute_margins(run.problem, arguments.limit, arguments.quiet))
-        known |= {one.reference.name for one in margins}
+        margin_names |= {one.reference.name for one in margins}
         drawable = [one for one in margins if one.drawable]
         margins_by_run.append(
             tuple(one for one in drawable if requested_names == ALL or one.reference.name in names)
@@ -199,10 +199,11 @@ def theory_of(
         bounds.append(_bounds(arguments, run, margins))
         if arguments.share:
             promises.append(_promise(run, margins))
-    unknown = [name for name in names if name not in (*known, ALL, NONE)]
+    unknown = [name for name in names if name not in (*margin_names, ALL, NONE)]
     if unknown:
         raise InputError(
-            f"{unknown[0][:60]!r}: these runs have {', '.join(sorted(known)) or 'no margins'}; "
+            f"{unknown[0][:60]!r}: these runs have "
+            f"{', '.join(sorted(margin_names)) or 'no margins'}; "
             "choose among these, all, or none.",
             option="--margins",
         )
@@ -250,12 +251,12 @@ def _promise(run: Run, margins: Iterable[ReferenceMargin]) -> Promise:
     from core.reference.share import make_promise
 
     references = _in_order(run)
-    known: dict[str, ReferenceMargin] = {}
+    by_name: dict[str, ReferenceMargin] = {}
     for margin in margins:
-        known[margin.reference.name] = margin
-        found = make_promise(references, known)
-        if found.margin is not None:
-            return found
+        by_name[margin.reference.name] = margin
+        promise = make_promise(references, by_name)
+        if promise.margin is not None:
+            return promise
     raise InputError(NO_SHARE, where=run.path)
 
 
@@ -271,12 +272,12 @@ def _bounds(
     by_name = {one.reference.name: one for one in margins}
     with cancelled_by_signals(CancelToken()) as watch:
         assessed = assess_all(run, by_name, arguments.delta, watch)
-    found = []
+    bounds = []
     for one in assessed:
         key, trace, view = one.statement.key, one.comparison.bound_trace, one.comparison.view
         if key in arguments.bound and trace is not None and view:
-            found.append(BoundCurve(key, one.statement.name, view, trace))
-    return (*found, *final)
+            bounds.append(BoundCurve(key, one.statement.name, view, trace))
+    return (*bounds, *final)
 
 
 def _final(run: Run, margins: Sequence[ReferenceMargin]) -> tuple[BoundCurve, ...]:
@@ -288,5 +289,5 @@ def _final(run: Run, margins: Sequence[ReferenceMargin]) -> tuple[BoundCurve, ..
         return ()
     by_name = {one.reference.name: one for one in margins}
     with cancelled_by_signals(CancelToken()) as watch:
-        found = final_margin(run, -1, by_name, watch, (FixedPattern.OWN_LABEL,), DRAWN)
-    return tuple(BoundCurve(FINAL, name, "margins", trace) for name, trace in traces(found))
+        margin = final_margin(run, -1, by_name, watch, (FixedPattern.OWN_LABEL,), DRAWN)
+    return tuple(BoundCurve(FINAL, name, "margins", trace) for name, trace in traces(margin))

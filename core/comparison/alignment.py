@@ -152,11 +152,11 @@ def first_passages(keys: Array, values: Array) -> tuple[Array, Array]:
     last = np.append(-np.inf, keys[:-1])
     is_back = np.flatnonzero(new & (last < before))
     share = (before[is_back] - keys[is_back - 1]) / (keys[is_back] - keys[is_back - 1])
-    again = values[is_back - 1] + share * (values[is_back] - values[is_back - 1])
+    crossing = values[is_back - 1] + share * (values[is_back] - values[is_back - 1])
     places = np.insert(keys, is_back, before[is_back])
-    found = np.insert(values, is_back, again)
+    with_crossings = np.insert(values, is_back, crossing)
     mask = np.insert(new, is_back, True)
-    return places[mask], found[mask]
+    return places[mask], with_crossings[mask]
 
 
 def interpolate(places: Array, values: Array, where: Array) -> Array:
@@ -179,10 +179,10 @@ def interpolate(places: Array, values: Array, where: Array) -> Array:
         return result
     is_inside = (where >= places[0]) & (where <= places[-1])
     right = np.searchsorted(places, where[is_inside], side="left")
-    left = np.maximum(right - 1, 0)
+    before = np.maximum(right - 1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = (where[is_inside] - places[left]) / (places[right] - places[left])
-        values_between = values[left] + share * (values[right] - values[left])
+        share = (where[is_inside] - places[before]) / (places[right] - places[before])
+        values_between = values[before] + share * (values[right] - values[before])
     exact = places[right] == where[is_inside]
     result[is_inside] = np.where(exact, values[right], values_between)
     return result

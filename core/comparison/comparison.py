@@ -165,9 +165,10 @@ def compared_nodes(
     """
     curves = [(np.arange(1.0, run.values.size + 1.0) / run.m, run.values) for run in runs]
     notes = [
-        f"{run.label} has {less} neuron{'s' * (less > 1)} without a {question.observable}."
+        f"{run.label} has {n_missing} neuron{'s' * (n_missing > 1)} "
+        f"without a {question.observable}."
         for run in runs
-        if (less := run.m - run.values.size)
+        if (n_missing := run.m - run.values.size)
     ]
     steps = all(run.counts_steps for run in runs)
     answer = _answer(question, runs, curves, notes)
@@ -206,13 +207,13 @@ def _common(curves: Sequence[tuple[Array, Array]]) -> Array:
 
 def _why_not_subtractable(
     against: str,
-    one: Labelled,
-    other: Labelled,
+    first: Labelled,
+    second: Labelled,
     curve: tuple[Array, Array],
     further: tuple[Array, Array],
 ) -> str:
     """Return why a run cannot be subtracted from another one."""
-    words = f"{one.label} and {other.label} have no {AGAINST[against]} in common"
+    words = f"{first.label} and {second.label} have no {AGAINST[against]} in common"
     if not (curve[0].size and further[0].size):
         return f"{words}."
     ends = [to_axis_numbers(places[[0, -1]], against).tolist() for places, _ in (curve, further)]
@@ -274,14 +275,14 @@ def _bands(
     return lines
 
 
-def table(found: Sequence[Comparison]) -> str:
+def table(comparisons: Sequence[Comparison]) -> str:
     """Return CSV with a row for each place of each line; `low` and `high` are those of bands."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    against = found[0].question.against if found else "log10_time"
+    against = comparisons[0].question.against if comparisons else "log10_time"
     column = f"log10_{against}" if against in ("step", "norm_squared", "risk") else against
     writer.writerow(("observable", "line", column, "value", "low", "high"))
-    for comparison in found:
+    for comparison in comparisons:
         name = comparison.question.observable
         for line in comparison.lines:
             places = to_axis_numbers(line.places, against).tolist()

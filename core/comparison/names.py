@@ -62,9 +62,9 @@ class RunDescription:
         shared = {key: text for key, equals, text in parts if equals}
         variant = {VARIANT: variant_words(shared[VARIANT])} if VARIANT in shared else {}
         factors = {key: text for key, text in shared.items() if is_factor(key)}
-        same = {key: setting_of(key, text, self.settings) for key, text in factors.items()}
+        settings = {key: setting_of(key, text, self.settings) for key, text in factors.items()}
         values = {**self.settings, **variant, **factors}
-        keys = [same.get(key) or key for key in shared if key in values]
+        keys = [settings.get(key) or key for key in shared if key in values]
         if "data.points" in keys and "data.kind" in keys:
             keys.remove("data.kind")
         object.__setattr__(self, "values", values)
@@ -82,9 +82,12 @@ class RunDescription:
 
     def words(self, keys: Sequence[str]) -> str:
         """Return some settings in words, the first ones if they are many."""
-        rest = len(keys) - MOST_IN_NAME
-        more = f" and {rest} more" if rest > 0 else ""
-        return ", ".join(shorten(self._describe_setting(key)) for key in keys[:MOST_IN_NAME]) + more
+        n_unnamed = len(keys) - MOST_IN_NAME
+        remainder = f" and {n_unnamed} more" if n_unnamed > 0 else ""
+        return (
+            ", ".join(shorten(self._describe_setting(key)) for key in keys[:MOST_IN_NAME])
+            + remainder
+        )
 
     def _describe_setting(self, key: str) -> str:
         value = self.values.get(key)
@@ -105,8 +108,8 @@ def setting_of(factor: str, text: str, settings: Settings) -> str:
     ''
     """
     name = factor.removeprefix(FACTOR)
-    found = (key for key, value in settings.items() if key.endswith(name))
-    return next((key for key in found if same_number(settings[key], text)), "")
+    matches = (key for key, value in settings.items() if key.endswith(name))
+    return next((key for key in matches if same_number(settings[key], text)), "")
 
 
 def same_number(value: object, text: str) -> bool:
@@ -149,29 +152,29 @@ def run_names(runs: Sequence[RunDescription]) -> list[str]:
     """
     branches = [run.branch for run in runs]
     alone = [run.branch if branches.count(run.branch) == 1 else "" for run in runs]
-    others = [run for run, branch in zip(runs, alone, strict=True) if not branch]
-    words = iter(_add_lineage(runs, others, _words(others, branched=len(others) < len(runs))))
+    roots = [run for run, branch in zip(runs, alone, strict=True) if not branch]
+    words = iter(_add_lineage(runs, roots, _words(roots, branched=len(roots) < len(runs))))
     return number_names(branch or next(words) or "run" for branch in alone)
 
 
 def _add_lineage(
-    runs: Sequence[RunDescription], others: Sequence[RunDescription], words: Sequence[str]
+    runs: Sequence[RunDescription], roots: Sequence[RunDescription], words: Sequence[str]
 ) -> list[str]:
-    """Return the names of the `others`, the runs without a change of their own.
+    """Return the names of the `roots`, the runs without a change of their own.
 
     >>> again = RunDescription({"network.m": 8}, continued="t = 316")
     >>> _add_lineage([again, again], [again, again], ["m = 8", "m = 16"])
     ['m = 8', 'm = 16']
     """
-    if len(others) == 1 < len(runs):
-        (other,) = others
-        keys = [key for key in other.keys if not is_factor(key)] or [WIDTH]
-        if all(run.texts.get(key) == other.texts.get(key) for run in runs for key in keys):
-            return [_continuation_text(other) or ORIGINAL]
+    if len(roots) == 1 < len(runs):
+        (root,) = roots
+        keys = [key for key in root.keys if not is_factor(key)] or [WIDTH]
+        if all(run.texts.get(key) == root.texts.get(key) for run in runs for key in keys):
+            return [_continuation_text(root) or ORIGINAL]
     repeated = [words.count(name) > 1 for name in words]
     return [
-        ", ".join(filter(None, (name, _continuation_text(run) if many else "")))
-        for run, name, many in zip(others, words, repeated, strict=True)
+        ", ".join(filter(None, (name, _continuation_text(run) if is_repeated else "")))
+        for run, name, is_repeated in zip(roots, words, repeated, strict=True)
     ]
 
 
@@ -226,9 +229,13 @@ def naming_keys(runs: Sequence[RunDescription]) -> list[str]:
     hints = dict.fromkeys(key for run in runs for key in run.keys if not is_factor(key))
     varied = [key for key in hints if len({run.texts.get(key, ABSENT) for run in runs}) > 1]
     lasting = [key for key in every if not key.startswith(INCIDENTAL)]
-    lasting, every = (list(dict.fromkeys((*varied, *keys))) for keys in (lasting, every))
+    # Of two kinds, such as flow and descent, each has settings that the other lacks.
+    shared = [key for key in lasting if all(key in run.values for run in runs)]
+    shared, lasting, every = (
+        list(dict.fromkeys((*varied, *keys))) for keys in (shared, lasting, every)
+    )
     target = _count(runs, every)
-    return next((some for some in (varied, lasting) if _count(runs, some) == target), every)
+    return next((some for some in (varied, shared, lasting) if _count(runs, some) == target), every)
 
 
 def _count(runs: Sequence[RunDescription], keys: Sequence[str]) -> int:

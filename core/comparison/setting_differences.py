@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from core.comparison.alignment import Array, RankedNodes, RunTraces
 from core.comparison.comparison import Comparison, Shade, compare_over_time, compared_nodes
+from core.comparison.description import describe
 from core.comparison.names import (
     ABSENT,
     CONTENT,
@@ -32,10 +33,7 @@ from core.reference.margin import ReferenceMargin, load_margin, saved_margin_pat
 from core.reference.registry import REFERENCES
 from core.reference.share import FIRST, largest_margin
 from core.runs import Run
-from core.runs.settings import known_settings
 from core.studies.statistics import is_seed
-from core.studies.tables import flatten_sections
-from core.study_file.dynamics import RecordedLoop
 from core.study_file.words import number_names
 from core.terminal.text import shorten
 
@@ -88,8 +86,8 @@ def find_differences(runs: Sequence[RunDescription], slots: Sequence[int] = ()) 
     """
     keys = tuple(differing_keys(runs))
     columns = {key: [run.texts.get(key, ABSENT) for run in runs] for key in keys}
-    shown = [_column_texts(key, columns[key]) for key in keys]
-    rows = tuple(tuple(column[k] for column in shown) for k in range(len(runs)))
+    texts = [_column_texts(key, columns[key]) for key in keys]
+    rows = tuple(tuple(column[k] for column in texts) for k in range(len(runs)))
     labels, families = tuple(run_names(runs)), tuple(_families(runs))
     shades = shades_of(runs) or tuple(slots or range(len(runs)))
     return Differing(keys, rows, labels, families, shades)
@@ -158,32 +156,6 @@ def differing_of(runs: Sequence[Run], slots: Sequence[int] = ()) -> Differing:
     return find_differences([describe(run) for run in runs], slots)
 
 
-def describe(run: Run) -> RunDescription:
-    """Return the facts that name a recorded run."""
-    settings, stem, lineage = _settings(run), run.path.stem, run.lineage
-    if lineage is None:
-        return RunDescription(settings, run.title, stem)
-    if not lineage.changes:
-        return RunDescription(settings, run.title, stem, continued=lineage.moment)
-    return RunDescription(settings, run.title, stem, lineage.heading)
-
-
-def _settings(run: Run) -> dict[str, Any]:
-    """Return known settings by dotted key, without duplicates of the dynamics in `optimizer`.
-
-    Options that an optimizer does not use (False) are left out too.
-    """
-    spelled_out = {f"optimizer.{name}" for name in ("lr", "betas", "eps")}
-    if isinstance(run.experiment.dynamics, RecordedLoop):
-        spelled_out = set()
-    every = flatten_sections(known_settings(run))
-    return {
-        key: value
-        for key, value in every.items()
-        if key not in spelled_out and not (key.startswith("optimizer.") and value is False)
-    }
-
-
 MARGINS = {"hard_margin": 1.0, "smoothed_margin": 1.0, "l1_margin": 2.0}
 """Observables that reference margins are lines of, by the multiple of the hard margin."""
 
@@ -191,7 +163,7 @@ MARGINS = {"hard_margin": 1.0, "smoothed_margin": 1.0, "l1_margin": 2.0}
 def common_references(runs: Sequence[Run]) -> tuple[ReferenceMargin, ...]:
     """Return the certified reference margins that are known, and equal for all runs."""
     problems = [run.problem for run in runs]
-    found = []
+    references = []
     for reference in REFERENCES.values():
         if not all(reference.applies(one) and reference.drawn_in(one) for one in problems):
             continue
@@ -201,8 +173,8 @@ def common_references(runs: Sequence[Run]) -> tuple[ReferenceMargin, ...]:
         if len(brackets) == 1 and None not in entries:
             margin = ReferenceMargin(reference, brackets.pop(), 0.0)
             if margin.drawable and margin.bracket.certified:
-                found.append(margin)
-    return tuple(found)
+                references.append(margin)
+    return tuple(references)
 
 
 def check_observable(name: str, runs: Sequence[Run] = ()) -> None:
@@ -212,8 +184,8 @@ def check_observable(name: str, runs: Sequence[Run] = ()) -> None:
     loops passed are those of some `runs`.
     """
     scalars = [one.name for one in OBSERVABLES.values() if one.shape is Shape.SCALAR]
-    found = observable_in(runs, name)
-    if (found is None or found.shape is not Shape.SCALAR) and name not in SORTED:
+    observable = observable_in(runs, name)
+    if (observable is None or observable.shape is not Shape.SCALAR) and name not in SORTED:
         scalars += dict.fromkeys(one.name for run in runs for one in numbers_of(run))
         raise InputError(
             f"{name!r} has no single value per frame; choose one of {', '.join(scalars)}, or "
@@ -323,12 +295,12 @@ def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> Ranke
     RankedNodes
     """
     values = np.asarray(observable_of(name).value_at(run, frame), dtype=np.float64)
-    known = np.sort(values[np.isfinite(values)])
-    return RankedNodes(label, family, known, values.size, run.counts_steps)
+    finite = np.sort(values[np.isfinite(values)])
+    return RankedNodes(label, family, finite, values.size, run.counts_steps)
 
 
 def traced_of(
-    run: Run, label: str, family: str, values: dict[str, Array], most: float
+    run: Run, label: str, family: str, values: dict[str, Array], last_log10_time: float
 ) -> RunTraces:
     """Return a run with the values of its first frames.
 
@@ -340,7 +312,7 @@ def traced_of(
         Name of the run, and its name without seeds.
     values : dict of str to array (T,)
         Observables by name; the shortest decides the number of frames.
-    most : float
+    last_log10_time : float
         Upper bound of the hard margin, or NaN.
 
     Returns
@@ -350,4 +322,4 @@ def traced_of(
     frames = min((one.size for one in values.values()), default=0)
     times = np.asarray(run.log10_time[:frames], dtype=np.float64)
     steps = np.asarray(run.steps[:frames], dtype=np.float64)
-    return RunTraces(label, family, times, steps, values, most, run.counts_steps)
+    return RunTraces(label, family, times, steps, values, last_log10_time, run.counts_steps)

@@ -89,28 +89,28 @@ def rebalance(flat: Array, m: int, conserved: Array, signs: Array) -> None:
 
 
 @compile_kernel
-def largest_difference(one: Array, other: Array, m: int) -> float:
+def largest_difference(first: Array, second: Array, m: int) -> float:
     """Return the largest |w_j - w_j'|/|w_j| over the nodes w_j = (a_j, v_j) of two networks.
 
     Parameters
     ----------
-    one, other : array (size,)
+    first, second : array (size,)
         Parameters (a, V) of both.
     m : int
         Number of nodes.
     """
-    d = one.size // m - 1
-    most = 0.0
+    d = first.size // m - 1
+    largest = 0.0
     for j in range(m):
-        gap, size = (one[j] - other[j]) ** 2, one[j] * one[j]
+        gap, size = (first[j] - second[j]) ** 2, first[j] * first[j]
         for i in range(m + j * d, m + (j + 1) * d):
-            gap += (one[i] - other[i]) ** 2
-            size += one[i] * one[i]
+            gap += (first[i] - second[i]) ** 2
+            size += first[i] * first[i]
         if size > 0.0:
-            most = max(most, gap / size)
+            largest = max(largest, gap / size)
         elif gap > 0.0:
-            most = max(most, 1.0)
-    return sqrt(most)
+            largest = max(largest, 1.0)
+    return sqrt(largest)
 
 
 @compile_kernel

@@ -158,9 +158,9 @@ def stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
     """
     t = 2.0 * s.w_0 * s.t_1 - s.t_2
     mu, nu = 2.0 * s.w_0 * s.t_1 / t, -s.t_2 / t
-    rate, rest = 2.0 * s.w_1 * s.t_1 / t * s.h, 1.0 - mu - nu
+    rate, remainder = 2.0 * s.w_1 * s.t_1 / t * s.h, 1.0 - mu - nu
     for k in range(theta.size):
-        y = mu * newer[k] + nu * older[k] + rest * theta[k] + rate * G[k]
+        y = mu * newer[k] + nu * older[k] + remainder * theta[k] + rate * G[k]
         older[k] = newer[k]
         newer[k] = y
     s.t_2, s.t_1 = s.t_1, t

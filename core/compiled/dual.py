@@ -42,14 +42,14 @@ def log_logistic(z: float) -> float:
 
 
 @compile_kernel
-def log_sum_of_losses(form: int, others: int, p: Array, e: float) -> float:
+def log_sum_of_losses(form: int, n_others: int, p: Array, e: float) -> float:
     """Return ln sum_i l(e p_i).
 
     Parameters
     ----------
     form : int
         Code of the loss, or EXPONENTIAL late.
-    others : int
+    n_others : int
         Scores of an example.
     p : array (N,)
         Scores.
@@ -67,8 +67,8 @@ def log_sum_of_losses(form: int, others: int, p: Array, e: float) -> float:
         for i in range(p.size):
             total += exp(log_logistic(e * p[i]) - top)
         return top + log(total)
-    for i in range(0, p.size, others):
-        total += exp(log_logistic(against_all(p[i : i + others], e)) - top)
+    for i in range(0, p.size, n_others):
+        total += exp(log_logistic(against_all(p[i : i + n_others], e)) - top)
     return top + log(total)
 
 
@@ -82,21 +82,21 @@ def against_all(p: Array, e: float) -> float:
 
 
 @compile_kernel
-def smoothed_margin(form: int, others: int, p: Array, e: float) -> float:
+def smoothed_margin(form: int, n_others: int, p: Array, e: float) -> float:
     """Return l^-1(sum_i l(e p_i)).
 
     Parameters
     ----------
     form : int
         Code of the loss, or EXPONENTIAL late.
-    others : int
+    n_others : int
         Scores of an example.
     p : array (N,)
         Scores.
     e : float
         Temperature.
     """
-    log_s = log_sum_of_losses(form, others, p, e)
+    log_s = log_sum_of_losses(form, n_others, p, e)
     if form == EXPONENTIAL:
         return -log_s
     if log_s < -15.0:  # -ln(e^s - 1) = -ln s - s/2 - s^2/24 ...: the omitted terms are below 1e-14
@@ -108,33 +108,33 @@ def smoothed_margin(form: int, others: int, p: Array, e: float) -> float:
 
 
 @compile_kernel
-def log_n_over_q(form: int, others: int, p: Array, e: float) -> float:
+def log_n_over_q(form: int, n_others: int, p: Array, e: float) -> float:
     """Return ln(n/Q), Q = |l'(l^-1(sum_i l(e p_i)))|: dt = (n/Q) ds.
 
     Parameters
     ----------
     form : int
         Code of the loss, or EXPONENTIAL late.
-    others : int
+    n_others : int
         Scores of an example.
     p : array (N,)
         Scores.
     e : float
         Temperature.
     """
-    gt = smoothed_margin(form, others, p, e)
-    return log(p.size // others) + (softplus(gt) if form != EXPONENTIAL else gt)
+    gt = smoothed_margin(form, n_others, p, e)
+    return log(p.size // n_others) + (softplus(gt) if form != EXPONENTIAL else gt)
 
 
 @compile_kernel
-def dual_weights(form: int, others: int, p: Array, e: float, q: Array) -> None:
+def dual_weights(form: int, n_others: int, p: Array, e: float, q: Array) -> None:
     """Write the dual weights q_i = l'(e p_i) / l'(l^-1(sum_k l(e p_k))).
 
     Parameters
     ----------
     form : int
         Code of the loss, or EXPONENTIAL late.
-    others : int
+    n_others : int
         Scores of an example.
     p : array (N,)
         Scores.
@@ -153,13 +153,13 @@ def dual_weights(form: int, others: int, p: Array, e: float, q: Array) -> None:
         return
     # l'(p)/l'(psi) = (1 + e^psi)/(1 + e^p) as a difference of logarithms: no overflow at either
     # end.
-    at_smoothed = softplus(smoothed_margin(form, others, p, e))
+    at_smoothed = softplus(smoothed_margin(form, n_others, p, e))
     if form == LOGISTIC:
         for i in range(p.size):
             q[i] = exp(at_smoothed - softplus(e * p[i]))
         return
-    for i in range(0, p.size, others):
-        z = against_all(p[i : i + others], e)
+    for i in range(0, p.size, n_others):
+        z = against_all(p[i : i + n_others], e)
         weight = at_smoothed - softplus(z)
-        for c in range(i, i + others):
+        for c in range(i, i + n_others):
             q[c] = exp(weight + z - e * p[c])

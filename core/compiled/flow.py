@@ -262,11 +262,11 @@ def renormalise(net: Net, theta: Array, newer: Array) -> float:
     if conserves:
         before, after = node_rows(net, theta)[2], node_rows(net, newer)[2]
         for j in range(before.shape[0]):
-            old = new = 0.0
+            previous = new = 0.0
             for i in range(before.shape[1]):
-                old += before[j, i] * before[j, i]
+                previous += before[j, i] * before[j, i]
                 new += after[j, i] * after[j, i]
-            factor = sqrt(old / new)
+            factor = sqrt(previous / new)
             for i in range(before.shape[1]):
                 after[j, i] *= factor
     return norm

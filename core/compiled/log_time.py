@@ -287,9 +287,9 @@ def choose_step(s: State, p: Array, norm: float) -> bool:
     e = s.temperature
     fall = s.smoothed - smoothed_margin(s.form, s.others, p, e) / e
     # `fine` is false for NaN, which is refused too.
-    most = s.in_a_row >= MOST_REFUSALS or s.least_stages >= MOST_LEAST_STAGES
+    is_at_limit = s.in_a_row >= MOST_REFUSALS or s.least_stages >= MOST_LEAST_STAGES
     # With less tolerance narrow normalised networks (m = 10, d = 6; m = 16, d = 8) stop for good.
-    room = 1e-9 + 0.01 / e if most else STRICT
+    room = 1e-9 + 0.01 / e if is_at_limit else STRICT
     if s.ln_t > LATEST:
         room = 1e-8
     fine = s.smoothed <= 0.0 or fall <= room
@@ -331,8 +331,8 @@ def refine_step(s: State) -> None:
     # Halving h does not help against chatter: the gain of a step and the loss by chatter are both
     # proportional to h. 1.7 times the stages divide chatter by three.
     stages = max(s.least_stages, float(s.stages))
-    again = s.in_a_row > 1 or s.least_stages > 1.0
-    if again and stages < MOST_LEAST_STAGES:
+    is_repeated = s.in_a_row > 1 or s.least_stages > 1.0
+    if is_repeated and stages < MOST_LEAST_STAGES:
         s.least_stages = min(1.7 * stages, MOST_LEAST_STAGES)
         return
     s.h /= 2.0

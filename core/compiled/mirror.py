@@ -137,10 +137,10 @@ def drift(work: Work, s: State) -> float:
         change, z = 2.0 * (q[i] - q0[i]), Z[i]
         for j in range(bent.size):
             bent[j] += change * z[j]
-    most = 0.0
+    largest = 0.0
     for j in range(bent.size):
-        most = max(most, abs(bent[j]))
-    return float(s.last_h * most)
+        largest = max(largest, abs(bent[j]))
+    return float(s.last_h * largest)
 
 
 @compile_kernel
@@ -265,10 +265,10 @@ def recentre(Z: Array, start: Array, point: Array) -> None:
     point : array (n,)
         lambda, set to 0 if its largest entry is above FAR.
     """
-    most = 0.0
+    largest = 0.0
     for i in range(point.size):
-        most = max(most, point[i])
-    if most <= FAR:
+        largest = max(largest, point[i])
+    if largest <= FAR:
         return
     for i in range(point.size):
         twice, z = 2.0 * point[i], Z[i]

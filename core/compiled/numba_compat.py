@@ -158,17 +158,17 @@ def _matrix(typing: Any, flat: Any, rows: Any, columns: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         source = context.make_array(flat)(context, builder, args[0])
-        made = context.make_array(kind)(context, builder)
+        matrix = context.make_array(kind)(context, builder)
         width = source.itemsize
         populate_array(
-            made,
+            matrix,
             data=source.data,
             shape=list(args[1:]),
             strides=[builder.mul(args[2], width), width],
             itemsize=width,
             meminfo=source.meminfo,
         )
-        return made._getvalue()
+        return matrix._getvalue()
 
     return kind(flat, types.intp, types.intp), emit
 

@@ -32,9 +32,9 @@ def record(kind: type) -> tuple[Any, NDArray[np.float64]]:
     """
     layout = _layout(kind)
     words = np.zeros(layout.itemsize // WORD)
-    made: Any = words.view(layout)[0]
-    made.words = words
-    return made, words
+    record_: Any = words.view(layout)[0]
+    record_.words = words
+    return record_, words
 
 
 @cache

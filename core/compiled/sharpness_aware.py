@@ -28,7 +28,7 @@ def climb(work: Work, X: Array, y: Array, rule: Any) -> None:
     rule : Rule
         rho and penalties. g has both, and the result the change of lambda's, which `descend` adds.
     """
-    flat, gradient, here, penalty = work.flat, work.gradient, rule.first, 2 * rule.penalty
+    flat, gradient, start, penalty = work.flat, work.gradient, rule.first, 2 * rule.penalty
     total = 0.0
     for k in range(flat.size):
         slope = float(gradient[k] + penalty * flat[k])
@@ -37,7 +37,7 @@ def climb(work: Work, X: Array, y: Array, rule: Any) -> None:
         return
     rise = flat.dtype.type(rule.beta_1 / sqrt(total))
     for k in range(flat.size):
-        here[k] = flat[k]
+        start[k] = flat[k]
         flat[k] += rise * (gradient[k] + penalty * flat[k])
     evaluate_outputs(work.net, flat, work.columns, work.Z, work.F)
     slopes(work.loss, work.F, y, 1 / y.size, work.G)
@@ -45,5 +45,5 @@ def climb(work: Work, X: Array, y: Array, rule: Any) -> None:
     if rule.group > 0:
         add_group_penalty(flat, gradient, rule, work.net.m)
     for k in range(flat.size):
-        gradient[k] += penalty * (flat[k] - here[k])
-        flat[k] = here[k]
+        gradient[k] += penalty * (flat[k] - start[k])
+        flat[k] = start[k]

@@ -149,8 +149,8 @@ def folder() -> Path:
 
         parent = user_cache_path("marginscope") / "kernels"
     settings = [os.environ.get(f"NUMBA_{name}", "") for name in SETTINGS]
-    known = (code_digest(), sys.implementation.cache_tag, _versions(), settings)
-    digest = hashlib.sha256(f"{known} {processor()}".encode())
+    key_parts = (code_digest(), sys.implementation.cache_tag, _versions(), settings)
+    digest = hashlib.sha256(f"{key_parts} {processor()}".encode())
     return parent / digest.hexdigest()[:24]
 
 
@@ -184,9 +184,9 @@ def untrusted_parent(path: Path, links: int = 0) -> Path | None:
         if status.st_uid not in (0, os.geteuid()):
             return parent
         if stat.S_ISLNK(status.st_mode):
-            rest = path.relative_to(parent)
+            relative = path.relative_to(parent)
             target = parent.parent / parent.readlink()
-            return parent if links == MOST_LINKS else untrusted_parent(target / rest, links + 1)
+            return parent if links == MOST_LINKS else untrusted_parent(target / relative, links + 1)
         if not status.st_mode & stat.S_ISVTX and _others_may_write(status):
             return parent
     return None

@@ -185,21 +185,21 @@ def shift(row: Array, k: int, step: float, u: Array, g: Array) -> float:
 
 
 @compile_kernel
-def bound_below_node(size: float, rest: float, free: int, g: Array) -> float:
+def bound_below_node(size: float, spread: float, free: int, g: Array) -> float:
     """Return an upper bound of |w|^2 over the cells below a node: see `explore`.
 
     Parameters
     ----------
     size : float
         |w|^2 at the node.
-    rest : float
+    spread : float
         spread[free].
     free : int
         Number of free coordinates, at 1/2.
     g : array (n,)
         K u.
     """
-    total = size + rest
+    total = size + spread
     for i in range(free):
         total += abs(g[i])
     return total
@@ -207,7 +207,7 @@ def bound_below_node(size: float, rest: float, free: int, g: Array) -> float:
 
 @compile_kernel
 def descend_until_bounded(
-    K: Array, split: int, free: int, rest: float, limit: float, size: float, u: Array, g: Array
+    K: Array, split: int, free: int, spread: float, limit: float, size: float, u: Array, g: Array
 ) -> float:
     """Descend on the box until `bound_below_node` is below the limit; at a cell, to the end.
 
@@ -219,7 +219,7 @@ def descend_until_bounded(
         BB'.
     split, free : int
         Number of rows with c_i > 0, and of free ones among them.
-    rest, limit : float
+    spread, limit : float
         spread[free], and the limit of |w|^2.
     size : float
         |w|^2 at the node.
@@ -243,7 +243,7 @@ def descend_until_bounded(
                 change = shift(row, j, step, u, g)
                 size += change
                 gained -= change
-                if bound_below_node(size, rest, free, g) <= limit:
+                if bound_below_node(size, spread, free, g) <= limit:
                     return size
         if gained <= GAINED * limit:
             break

@@ -47,14 +47,14 @@ class Roles:
 
     @property
     def note(self) -> str:
-        other = [f"{role} is {name}" for role, name in self.names.items() if role != name]
-        return ", ".join(other)
+        renamed = [f"{role} is {name}" for role, name in self.names.items() if role != name]
+        return ", ".join(renamed)
 
     @property
     def others_note(self) -> str:
-        shown, rest = self.others[:MOST_SHOWN], len(self.others) - MOST_SHOWN
-        words = ", ".join(name[:SHOWN] for name in shown) + (
-            f" and {rest} more" if rest > 0 else ""
+        names, n_unnamed = self.others[:MOST_SHOWN], len(self.others) - MOST_SHOWN
+        words = ", ".join(name[:SHOWN] for name in names) + (
+            f" and {n_unnamed} more" if n_unnamed > 0 else ""
         )
         return words and f"not read: {words}"
 
@@ -83,23 +83,23 @@ def find_roles(shapes: Shapes, path: Path, label: str | None) -> Roles:
     """
     names: dict[str, str] = {}
     for role, called in CALLED.items():
-        found = [name for name in called if name in shapes]
+        members = [name for name in called if name in shapes]
         if role == "y" and label is not None:
             if label not in shapes:
                 hint = did_you_mean(label, shapes) if shapes else "it is empty."
                 raise InputError(
                     f"data.path: {path} has no array {label[:40]!r} for data.label; {hint}"
                 )
-            found = [label]
-        if role in found:
-            found = [role]  # the program's own name takes precedence
-        if len(found) > 1:
+            members = [label]
+        if role in members:
+            members = [role]  # the program's own name takes precedence
+        if len(members) > 1:
             raise InputError(
-                f"data.path: {path} has the arrays {' and '.join(found)}, either of which may be "
+                f"data.path: {path} has the arrays {' and '.join(members)}, either of which may be "
                 f"{role}; rename one of them to {role}."
             )
-        if found:
-            names[role] = found[0]
+        if members:
+            names[role] = members[0]
     for role in NAMES[0]:
         if role not in names:
             hint = did_you_mean(role, shapes) if shapes else "it is empty."

@@ -43,8 +43,8 @@ def simplex(r: int, d: int) -> Array:
         return corners
     for k in range(r - 1):  # corner k + 1 uses one coordinate more than corner k
         corners[k, k] = np.sqrt(1.0 - corners[k, :k] @ corners[k, :k])
-        rest = (-1.0 / (r - 1) - corners[k + 1 :, :k] @ corners[k, :k]) / corners[k, k]
-        corners[k + 1 :, k] = rest
+        remainder = (-1.0 / (r - 1) - corners[k + 1 :, :k] @ corners[k, :k]) / corners[k, k]
+        corners[k + 1 :, k] = remainder
     return corners
 
 
@@ -165,9 +165,9 @@ class ConesData(DataSection, Law):
     def directions(self, generator: Generator) -> dict[str, Array]:
         return {"axes": simplex(self.r, self.d)}
 
-    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
         cone = generator.integers(self.r, size=count)
-        axes = known["axes"][cone]
+        axes = directions["axes"][cone]
         height = generator.uniform(self.gamma_nc, np.sqrt(1.0 - self.offset**2), (count, 1))
         x = height * axes + self.offset * draw_across(generator, axes)
         return x, np.where((cone % 2 == 1) & (self.labels == "mixed"), -1.0, 1.0)
@@ -254,10 +254,10 @@ class TwoConesData(DataSection, Law):
         v_0 = u - (u @ v_1) * v_1
         v_0 /= np.linalg.norm(v_0)
         spoiler = self.alpha * v_0 - np.sqrt(1.0 - self.alpha**2) * v_1
-        known = {"axes": self._axes(), "spoiler": spoiler[None, :]}
-        return Dataset(np.vstack([x, spoiler]), np.ones(self.n), directions=known)
+        directions = {"axes": self._axes(), "spoiler": spoiler[None, :]}
+        return Dataset(np.vstack([x, spoiler]), np.ones(self.n), directions=directions)
 
-    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
         x = self._in_cones(generator, generator.integers(2, size=count).astype(np.float64))
-        x[generator.random(count) < 1.0 / self.n] = known["spoiler"][0]
+        x[generator.random(count) < 1.0 / self.n] = directions["spoiler"][0]
         return x, np.ones(count)

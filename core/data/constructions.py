@@ -55,7 +55,7 @@ class Wei19Data(DataSection, Law):
         x[:, 1] = np.where(y > 0, 0.0, corners[:, 1])
         return x / np.sqrt(self.d - 1.0) if self.scaled else x, y
 
-    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
         return self._point(generator.choice([-1, 1], (count, self.d)).astype(np.float64))
 
     def test_set(self, generator: Generator, training: Dataset) -> TestSet:
@@ -84,7 +84,7 @@ class IntervalsData(DataSection, Law):
 
     @model_validator(mode="after")
     def _room(self) -> IntervalsData:
-        shown = ", ".join(f"{place:g}" for place in self.breaks)
+        breaks = ", ".join(f"{place:g}" for place in self.breaks)
         if not self.breaks:
             raise RuleError(
                 "breaks is empty, so all points have one class; give at least one break",
@@ -92,11 +92,11 @@ class IntervalsData(DataSection, Law):
             )
         if list(self.breaks) != sorted(set(self.breaks)):
             raise RuleError(
-                f"breaks = {shown} must increase; sort them, and list each once", keys=("breaks",)
+                f"breaks = {breaks} must increase; sort them, and list each once", keys=("breaks",)
             )
         if any(high <= low for low, high in self.pieces()):
             raise RuleError(
-                f"breaks = {shown} with gap = {self.gap:g} leave no room for points in an "
+                f"breaks = {breaks} with gap = {self.gap:g} leave no room for points in an "
                 "interval of [-1, 1]; lower gap, or move the breaks apart and inside (-1, 1)",
                 keys=("breaks", "gap"),
             )
@@ -109,7 +109,7 @@ class IntervalsData(DataSection, Law):
         highs = [*(place - half for place in self.breaks), 1.0]
         return list(zip(lows, highs, strict=True))
 
-    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
         low, high = np.array(self.pieces()).T
         ends = np.cumsum(high - low)
         way = generator.random(count) * ends[-1]

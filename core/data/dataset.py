@@ -204,7 +204,7 @@ class Law(Distribution):
         return {}
 
     @abstractmethod
-    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
         """Draw independent examples.
 
         Parameters
@@ -213,7 +213,7 @@ class Law(Distribution):
             Source of randomness.
         count : int
             Number of examples.
-        known : mapping of str to array
+        directions : mapping of str to array
             Directions.
 
         Returns
@@ -224,9 +224,9 @@ class Law(Distribution):
 
     def sample(self, generator: Generator) -> Dataset:
         # Before the examples, so that one seed gives the same teacher at every n.
-        known = self.directions(generator)
-        x, y = self.draw(generator, self.n, known)
-        return Dataset(x, y, directions=known, real=self.real)
+        directions = self.directions(generator)
+        x, y = self.draw(generator, self.n, directions)
+        return Dataset(x, y, directions=directions, real=self.real)
 
     def test_set(self, generator: Generator, training: Dataset) -> TestSet:
         x, y = self.draw(generator, points_at(self.d), training.directions)

@@ -106,10 +106,10 @@ class FileSource(Distribution):
         with NpyFiles(self.path, KEY, alone=self.label is not None) as npy:
             return self._read_arrays(npy, None) if self.label is None else self._read_column(npy)
 
-    def _check_others(self, others: Mapping[str, InputError]) -> None:
+    def _check_others(self, faults: Mapping[str, InputError]) -> None:
         """Raise the error of a needed array that does not hold numbers."""
         needed = {name for called in CALLED.values() for name in called} | {self.label}
-        for name, error in others.items():
+        for name, error in faults.items():
             if name in needed:
                 raise error
 
@@ -137,7 +137,7 @@ class FileSource(Distribution):
             notes.append(labels.note)
             if y_test is not None and x_test is not None:
                 y_test = labels.test_labels(y_test, x_test.shape[0], where["y_test"])
-        found = [note for note in notes if note]
+        notes_ = [note for note in notes if note]
         return Dataset(
             x,
             y,
@@ -145,19 +145,19 @@ class FileSource(Distribution):
             y_test,
             classes,
             real=self.real,
-            note=sentence_of([*found, *filter(None, [roles.others_note])]),
-            is_guess=bool(found),
+            note=sentence_of([*notes_, *filter(None, [roles.others_note])]),
+            is_guess=bool(notes_),
         )
 
     def _read_column(self, file: NpyFiles) -> Dataset:
         """Return the data of one table, a column of which has the labels."""
-        (rows, *other) = file.shapes["table"] or (0,)
-        if len(other) != 1 or rows < 1 or other[0] < 2:
+        (rows, *axes) = file.shapes["table"] or (0,)
+        if len(axes) != 1 or rows < 1 or axes[0] < 2:
             raise InputError(
                 f"{KEY}: {self.path} has shape {file.shapes['table']}; give a table (n, d + 1) "
                 "with the labels."
             )
-        width, text = other[0], self.label or ""
+        width, text = axes[0], self.label or ""
         column = {"first": 0, "last": width - 1}.get(text, -1)
         if text.isascii() and text.isdigit():
             column = int(text[:9]) - 1

@@ -83,13 +83,13 @@ def orthonormal(rows: Sequence[Array]) -> Array:
     axes: list[Array] = []
     for row in rows:
         size = np.linalg.norm(row)
-        rest = row / size if size > 0 else row
+        residual = row / size if size > 0 else row
         for axis in [*axes, *axes]:  # twice, against rounding
-            rest = rest - (rest @ axis) * axis
-        length = float(np.linalg.norm(rest))
+            residual = residual - (residual @ axis) * axis
+        length = float(np.linalg.norm(residual))
         # Rounding leaves much less than 1e-8 of a dependent row of length 1.
         if length > 1e-8:
-            axes.append(rest / length)
+            axes.append(residual / length)
         if len(axes) == 2:
             break
     return np.array(axes)

@@ -75,9 +75,9 @@ def labels_beside(images: Path) -> Path:
     """Return the label file that belongs to a file of images, by its name."""
     name = images.name.replace("images", "labels").replace("idx3", "idx1")
     plain = name.removesuffix(".gz")
-    for other in (name, plain, f"{plain}.gz"):
-        if other != images.name and (images.parent / other).is_file():
-            return images.parent / other
+    for candidate in (name, plain, f"{plain}.gz"):
+        if candidate != images.name and (images.parent / candidate).is_file():
+            return images.parent / candidate
     raise InputError(f"data.path: the labels {name} are missing next to {images}.")
 
 
@@ -124,12 +124,12 @@ def read_idx(path: Path, magic: int) -> NDArray[np.uint8]:
 
 
 def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray[np.uint8]:
-    what, axes = ("images", 3) if magic == IMAGES else ("labels", 1)
+    kind, axes = ("images", 3) if magic == IMAGES else ("labels", 1)
     head = file.read(4 + 4 * axes)
     number = struct.unpack(">I", head[:4])[0] if len(head) >= 4 else None
     if number != magic:
         raise InputError(
-            f"data.path: {path} begins with the magic number {number}, but an idx file of {what} "
+            f"data.path: {path} begins with the magic number {number}, but an idx file of {kind} "
             f"begins with {magic}; check that it is the right file, and unpacked."
         )
     if len(head) < 4 + 4 * axes:
@@ -142,8 +142,8 @@ def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray
             f"{MOST_BYTES:.0e} values are read."
         )
     # Before memory is allocated: a header of 16 bytes can claim gigabytes.
-    n_bytes, most = path.stat().st_size, RATIO if path.suffix == ".gz" else 1
-    if size > n_bytes * most:
+    n_bytes, ratio = path.stat().st_size, RATIO if path.suffix == ".gz" else 1
+    if size > n_bytes * ratio:
         raise InputError(
             f"data.path: {path} is cut off: it has {n_bytes} bytes and claims {size} values."
         )

@@ -33,15 +33,15 @@ UNIT_MAX = (
 
 def check_classes(classes: tuple[int, ...]) -> None:
     """Raise RuleError unless the class numbers are two or more distinct ones of 0, ..., 9."""
-    shown = ", ".join(map(str, classes))
+    texts = ", ".join(map(str, classes))
     if len(classes) == 1:
         raise RuleError(
-            f"classes = {shown} is one class; choose at least two, such as 3, 8", keys=("classes",)
+            f"classes = {texts} is one class; choose at least two, such as 3, 8", keys=("classes",)
         )
     if len(set(classes)) < len(classes):
-        raise RuleError(f"classes = {shown} names a class twice; name each once", keys=("classes",))
+        raise RuleError(f"classes = {texts} names a class twice; name each once", keys=("classes",))
     if any(not 0 <= number <= 9 for number in classes):
-        raise RuleError(f"classes = {shown}: classes are numbered 0 to 9", keys=("classes",))
+        raise RuleError(f"classes = {texts}: classes are numbered 0 to 9", keys=("classes",))
 
 
 @final
@@ -113,16 +113,18 @@ class Choice:
                 f"data.n = {count}, but {where} has {available} images of these classes; lower n."
             )
         if count * chosen.pixels.shape[1] > MAX_ELEMENTS:
-            most = MAX_ELEMENTS // chosen.pixels.shape[1]
+            limit = MAX_ELEMENTS // chosen.pixels.shape[1]
             raise InputError(
-                f"data.n: {count} images are more than a run holds; choose n = {most} or fewer."
+                f"data.n: {count} images are more than a run holds; choose n = {limit} or fewer."
             )
         # Permute all images even if few are used: with one seed, a larger n extends a smaller one.
         order = generator.permutation(available)
         train = chosen.part(order[:count])
-        rest = chosen.part(order[count:]) if test is None else test.of_classes(classes)
-        most = min(MOST_TEST_IMAGES, max(1, MAX_ELEMENTS // chosen.pixels.shape[1]))
-        return self._scale_pixels(train, rest.part(np.arange(rest.labels.size)[:most]), classes)
+        remainder = chosen.part(order[count:]) if test is None else test.of_classes(classes)
+        limit = min(MOST_TEST_IMAGES, max(1, MAX_ELEMENTS // chosen.pixels.shape[1]))
+        return self._scale_pixels(
+            train, remainder.part(np.arange(remainder.labels.size)[:limit]), classes
+        )
 
     def _check(self, images: Images, classes: tuple[int, ...], where: str) -> None:
         labels = np.unique(images.labels).tolist()
@@ -137,8 +139,8 @@ class Choice:
                 f"data.classes: {where} has only the class {classes[0]}; two are needed."
             )
 
-    def _scale_pixels(self, train: Images, rest: Images, classes: tuple[int, ...]) -> Dataset:
-        x, x_test = (np.asarray(part.pixels, dtype=np.float64) for part in (train, rest))
+    def _scale_pixels(self, train: Images, test: Images, classes: tuple[int, ...]) -> Dataset:
+        x, x_test = (np.asarray(part.pixels, dtype=np.float64) for part in (train, test))
         size = train.brightest
         # The training mean: test points are centred with the training set's mu (batchnorm, 1.3).
         if self.scale == "centred":
@@ -148,7 +150,7 @@ class Choice:
             # Over the test images too, so that |x| <= 1 holds for them; images may be all black.
             norms = [np.linalg.norm(part, axis=1) for part in (x, x_test)]
             size = max(float(np.concatenate(norms).max()), 1e-300)
-        y, y_test = (_number_classes(part.labels, classes) for part in (train, rest))
+        y, y_test = (_number_classes(part.labels, classes) for part in (train, test))
         if not y_test.size:
             return Dataset(x / size, y, classes=len(classes))
         return Dataset(x / size, y, x_test / size, y_test, classes=len(classes))

@@ -63,14 +63,14 @@ class Coding:
             return class_numbers(y, self.classes, where)
         if not self.note:
             # Test labels may be 0 and 1 while training labels are -1 and +1.
-            return binary_labels(y, where, both=False)
-        known = np.array(self.values)
-        places = np.minimum(np.searchsorted(known, y), known.size - 1)
-        odd = y[known[places] != y]
+            return binary_labels(y, where, needs_both=False)
+        values = np.array(self.values)
+        places = np.minimum(np.searchsorted(values, y), values.size - 1)
+        odd = y[values[places] != y]
         if odd.size:
-            shown = ", ".join(f"{value:g}" for value in self.values[:MOST_NAMED])
+            texts = ", ".join(f"{value:g}" for value in self.values[:MOST_NAMED])
             raise InputError(
-                f"{where} has the label {odd[0]:g}; the training labels are {shown}; use the same "
+                f"{where} has the label {odd[0]:g}; the training labels are {texts}; use the same "
                 "labels in both."
             )
         return as_labels(places, self.classes)
@@ -108,21 +108,23 @@ def coding_of(y: Array, where: Where) -> Coding:
     if np.any(values != np.round(values)):
         odd = float(values[values != np.round(values)][0])
         raise InputError(f"{where(odd)} has the label {odd:g}; {ALLOWED}; {REAL}.")
-    found = values.tolist()
-    if set(found) <= {-1.0, 1.0} or set(found) <= {0.0, 1.0}:
-        binary_labels(y, where(found[0]))
-        return Coding((min(found), max(found)))
-    if len(found) == 1:
-        raise InputError(_single(where(found[0]), f"{found[0]:g}"))
-    if len(found) == 2 and found[0] >= 1.0:
-        return Coding(tuple(found), note_of([f"{value:g}" for value in found]))
-    if found[0] == 1.0 and found[-1] == len(found) <= MAX_CLASSES:
-        last = f"{found[-1]:g}"
-        return Coding(tuple(found), f"the classes 1 to {last} are numbered 0 to {found[-1] - 1:g}")
-    if class_count(y, where(found[-1])) == 2:
-        odd = next((value for value in found if value not in (-1.0, 0.0, 1.0)), 0.0)
+    labels = values.tolist()
+    if set(labels) <= {-1.0, 1.0} or set(labels) <= {0.0, 1.0}:
+        binary_labels(y, where(labels[0]))
+        return Coding((min(labels), max(labels)))
+    if len(labels) == 1:
+        raise InputError(_single(where(labels[0]), f"{labels[0]:g}"))
+    if len(labels) == 2 and labels[0] >= 1.0:
+        return Coding(tuple(labels), note_of([f"{value:g}" for value in labels]))
+    if labels[0] == 1.0 and labels[-1] == len(labels) <= MAX_CLASSES:
+        last = f"{labels[-1]:g}"
+        return Coding(
+            tuple(labels), f"the classes 1 to {last} are numbered 0 to {labels[-1] - 1:g}"
+        )
+    if class_count(y, where(labels[-1])) == 2:
+        odd = next((value for value in labels if value not in (-1.0, 0.0, 1.0)), 0.0)
         raise InputError(f"{where(odd)} has the label {odd:g}; {ALLOWED}: use one of these.")
-    return Coding(tuple(found))
+    return Coding(tuple(labels))
 
 
 def note_of(names: Sequence[str]) -> str:
@@ -132,12 +134,12 @@ def note_of(names: Sequence[str]) -> str:
     'cat is \u22121, dog is +1'
     """
     classes = (f"{MINUS}1", "+1") if len(names) == 2 else tuple(map(str, range(len(names))))
-    shown = [
+    texts = [
         f"{name[:SHOWN]} is {number}"
         for name, number in zip(names[:MOST_NAMED], classes, strict=False)
     ]
-    rest = len(names) - MOST_NAMED
-    return ", ".join(shown) + (f" and {rest} more in their order" if rest > 0 else "")
+    n_unnamed = len(names) - MOST_NAMED
+    return ", ".join(texts) + (f" and {n_unnamed} more in their order" if n_unnamed > 0 else "")
 
 
 def _single(where: str, label: str) -> str:
@@ -147,7 +149,7 @@ def _single(where: str, label: str) -> str:
     )
 
 
-def binary_labels(y: Array, where: str, both: bool = True) -> Array:
+def binary_labels(y: Array, where: str, needs_both: bool = True) -> Array:
     """Return labels as -1 and +1; 0/1 becomes -1/+1.
 
     Parameters
@@ -156,7 +158,7 @@ def binary_labels(y: Array, where: str, both: bool = True) -> Array:
         Labels.
     where : str
         Place of the labels, which starts error messages.
-    both : bool
+    needs_both : bool
         True if both classes are needed.
 
     Returns
@@ -179,7 +181,7 @@ def binary_labels(y: Array, where: str, both: bool = True) -> Array:
         # -1, 0 and 1 together mix two conventions; name the label that is unknown to the other one.
         odd = sorted(values - {-1.0, 0.0, 1.0}) or [0.0]
         raise InputError(f"{where} has the label {odd[0]:g}; {ALLOWED}: use one of these.")
-    if both and len(values) < 2:
+    if needs_both and len(values) < 2:
         raise InputError(_single(where, f"{next(iter(values)):g}"))
     return np.where(y > 0, 1.0, -1.0)
 
@@ -259,10 +261,12 @@ def label_fault(text: str) -> str:
         return f"has the label {text!r}, which marks a missing value; {FILL}"
     value = label_value(text)
     if value is None:
-        shown = f"has the label {text[:SHOWN]!r}"
+        problem = f"has the label {text[:SHOWN]!r}"
         if (plain := without_groups(text)) is not None:
-            return f"{shown}, a number with thousands separators; write {plain}"
-        return "" if text.isprintable() else f"{shown}, which is not a word; use letters and digits"
+            return f"{problem}, a number with thousands separators; write {plain}"
+        return (
+            "" if text.isprintable() else f"{problem}, which is not a word; use letters and digits"
+        )
     if value != round(value):
         return (
             f"has the label {text[:SHOWN]!r}; labels are whole numbers or words, and {REAL}; or "

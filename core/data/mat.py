@@ -59,12 +59,12 @@ class MatFile(AbstractContextManager["MatFile"]):
     Raises InputError, its sentence beginning with `what`, for a missing, foreign or damaged file.
     """
 
-    def __init__(self, path: Path, what: str) -> None:
-        self._path, self._what = path, what
+    def __init__(self, path: Path, subject: str) -> None:
+        self._path, self._what = path, subject
         self._matrices: dict[str, Matrix] = {}
         self.others: dict[str, InputError] = {}  # for variables that are not numeric matrices
         if not path.is_file():
-            raise InputError(f"{what}: {path} does not exist; check the path.")
+            raise InputError(f"{subject}: {path} does not exist; check the path.")
         try:
             self._file = path.open("rb")
         except OSError as error:
@@ -197,8 +197,8 @@ class _Element:
         if kind != INT8 or size > MOST_NAME:
             raise ValueError("an array has no name")
         name = self._read_padded(size).decode("ascii", "replace")
-        other = "" if number in NUMERIC else CLASSES.get(number, "unknown")
-        return name, shape, "complex" if flags & COMPLEX and not other else other
+        class_name = "" if number in NUMERIC else CLASSES.get(number, "unknown")
+        return name, shape, "complex" if flags & COMPLEX and not class_name else class_name
 
     def read_values(self, count: int) -> Array:
         """Return the real part, (count,). Raises ValueError if lengths do not agree."""
@@ -211,13 +211,13 @@ class _Element:
         # Before memory is allocated: deflate compresses at most RATIO to one.
         if size > (self._size if self._unpack is None else RATIO * self._size):
             raise ValueError("an array is longer than its element")
-        values, done = np.empty(count), 0
-        while done < count:
-            step = min(CHUNK // dtype.itemsize, count - done)
-            values[done : done + step] = np.frombuffer(
+        values, n_read = np.empty(count), 0
+        while n_read < count:
+            step = min(CHUNK // dtype.itemsize, count - n_read)
+            values[n_read : n_read + step] = np.frombuffer(
                 self._read_bytes(step * dtype.itemsize), dtype
             )
-            done += step
+            n_read += step
         if self._unpack is not None:
             self._finish(-size % 8)
         return values
@@ -256,18 +256,18 @@ class _Element:
         if self._unpack is None:
             head, self._ready = self._ready[:size], self._ready[size:]
             return head + self._exactly_from_file(size - len(head))
-        pieces, found = [self._ready[:size]], len(self._ready[:size])
+        pieces, n_bytes = [self._ready[:size]], len(self._ready[:size])
         self._ready = self._ready[size:]
-        while found < size:
+        while n_bytes < size:
             packed = self._unpack.unconsumed_tail
             if not packed:
                 packed = self._file.read(min(CHUNK, self._left))
                 self._left -= len(packed)
-            piece = self._unpack.decompress(packed, size - found)
+            piece = self._unpack.decompress(packed, size - n_bytes)
             if not piece and not self._unpack.unconsumed_tail and not (packed and self._left):
                 raise ValueError("it is cut off")
             pieces.append(piece)
-            found += len(piece)
+            n_bytes += len(piece)
         return b"".join(pieces)
 
     def _exactly_from_file(self, size: int) -> bytes:

@@ -86,8 +86,8 @@ def is_addition(x: Array, y: Array) -> bool:
     >>> is_addition(x, y), is_addition(x, 2.0 - y), is_addition(2.0 * x, y)
     (True, False, False)
     """
-    p, rest = divmod(x.shape[1], 2)
-    if rest or p % 2 == 0 or p < FEWEST:
+    p, remainder = divmod(x.shape[1], 2)
+    if remainder or p % 2 == 0 or p < FEWEST:
         return False
     inputs, labels = examples(pairs_of(x), p)
     return np.array_equal(inputs, x) and np.array_equal(labels, y)
@@ -128,8 +128,8 @@ class ModularData(DataSection, Distribution):
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     @classmethod
-    def is_compatible_with(cls, other: type[Section]) -> bool:
-        return bool(getattr(other, "several", True))
+    def is_compatible_with(cls, section: type[Section]) -> bool:
+        return bool(getattr(section, "several", True))
 
     @property
     def classes(self) -> int:
@@ -168,7 +168,7 @@ class ModularData(DataSection, Distribution):
 
     def test_set(self, generator: Generator, training: Dataset) -> TestSet | None:
         """Return all pairs that are not trained on; None if all are."""
-        rest = np.setdiff1d(np.arange(self.p * self.p), pairs_of(training.x))
-        if not rest.size:
+        unseen_pairs = np.setdiff1d(np.arange(self.p * self.p), pairs_of(training.x))
+        if not unseen_pairs.size:
             return None
-        return TestSet(*examples(rest, self.p), exact=True)
+        return TestSet(*examples(unseen_pairs, self.p), exact=True)

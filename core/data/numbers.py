@@ -242,10 +242,10 @@ class NumberReader:
     def _check_marks(self) -> None:
         if not (self._point[0] and self._comma[0]):
             return
-        first, other = sorted((self._point, self._comma))
+        first, second = sorted((self._point, self._comma))
         raise self._origin.error_at_line(
-            other[0],
-            f"has {other[1][:SHOWN]!r} and line {first[0]} has {first[1][:SHOWN]!r}: a decimal "
+            second[0],
+            f"has {second[1][:SHOWN]!r} and line {first[0]} has {first[1][:SHOWN]!r}: a decimal "
             "point and a decimal comma; use the same in all numbers.",
         )
 
@@ -269,8 +269,8 @@ class NumberReader:
         if math.isnan(value):
             raise self._missing(text, line, column)
         if math.isfinite(self._largest):
-            most = f"coordinates are at most {self._largest:g}"
-            words = f"has {value:g}, but {most}; use a larger unit, or leave the point out."
+            limit = f"coordinates are at most {self._largest:g}"
+            words = f"has {value:g}, but {limit}; use a larger unit, or leave the point out."
             raise self._origin.error_at_line(line, words)
         raise self._origin.error_at_line(
             line,
@@ -279,5 +279,5 @@ class NumberReader:
         )
 
     def _missing(self, text: str, line: int, column: str) -> Exception:
-        written = f" ({text[:SHOWN]})" if text else ""
-        return self._origin.error_at_line(line, f"has no value{written}{column}; {FILL}.")
+        quotation = f" ({text[:SHOWN]})" if text else ""
+        return self._origin.error_at_line(line, f"has no value{quotation}{column}; {FILL}.")

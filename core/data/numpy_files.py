@@ -68,12 +68,12 @@ class NpzFile(AbstractContextManager["NpzFile"]):
     arrays that are not plain numbers. Nothing is ever unpickled.
     """
 
-    def __init__(self, path: Path, what: str, lenient: bool = False) -> None:
+    def __init__(self, path: Path, subject: str, lenient: bool = False) -> None:
         """Open a file. `lenient` leaves arrays out that are not of numbers; see `others`."""
-        self._path, self._what, self._lenient = path, what, lenient
+        self._path, self._what, self._lenient = path, subject, lenient
         self.others: dict[str, InputError] = {}
         if not path.is_file():
-            raise InputError(f"{what}: {path} does not exist; check the path.")
+            raise InputError(f"{subject}: {path} does not exist; check the path.")
         try:
             _check_zip_trailer(path)
             self._zip = zipfile.ZipFile(path)
@@ -258,9 +258,9 @@ class NpyFiles(AbstractContextManager["NpyFiles"]):
     name `table`. Raises InputError for missing and damaged files.
     """
 
-    def __init__(self, path: Path, what: str, alone: bool) -> None:
-        self._what = what
-        self._paths = _arrays_beside(path, what, alone)
+    def __init__(self, path: Path, subject: str, alone: bool) -> None:
+        self._what = subject
+        self._paths = _arrays_beside(path, subject, alone)
         self._headers = {name: self._header(one) for name, one in self._paths.items()}
         self.note = ", ".join(
             f"{name} is {one.name}" for name, one in self._paths.items() if one != path
@@ -301,45 +301,47 @@ class NpyFiles(AbstractContextManager["NpyFiles"]):
         )
 
 
-def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
+def _arrays_beside(path: Path, subject: str, alone: bool) -> dict[str, Path]:
     """Return the files of x, y and perhaps x_test, y_test by these names."""
     if not path.is_file():
-        raise InputError(f"{what}: {path} does not exist; check the path.")
+        raise InputError(f"{subject}: {path} does not exist; check the path.")
     if alone:  # data.label names the column of labels
         return {"table": path}
     words = WORD.findall(path.stem)
     if not any(word.lower() in PARTNERS for word in words):
         if any(word.lower() in LABELS for word in words):
             raise InputError(
-                f"{what}: {path} holds labels, by its name; give the file of the inputs, such as "
+                f"{subject}: {path} holds labels, by its name; give the file of the inputs, "
+                "such as "
                 "X.npy next to y.npy."
             )
-        raise _single_array(path, what, "its name has no X to replace by y")
+        raise _single_array(path, subject, "its name has no X to replace by y")
     names_of_partner = _partner_names(path.stem)
-    found = [
+    paths = [
         one for one in (path.with_name(f"{name}.npy") for name in names_of_partner) if one.is_file()
     ]
     # On a case-insensitive file system two names may be the same file.
-    found = [one for k, one in enumerate(found) if not any(map(one.samefile, found[:k]))]
-    if len(found) != 1:
+    paths = [one for k, one in enumerate(paths) if not any(map(one.samefile, paths[:k]))]
+    if len(paths) != 1:
         reason = f"{names_of_partner[0]}.npy is missing"
-        if found:
-            reason = f"{' and '.join(one.name for one in found)} are next to it"
-        raise _single_array(path, what, reason)
-    pair = {"x": path, "y": found[0]}
-    tests = {"x_test": _test_of(path), "y_test": _test_of(found[0])}
+        if paths:
+            reason = f"{' and '.join(one.name for one in paths)} are next to it"
+        raise _single_array(path, subject, reason)
+    pair = {"x": path, "y": paths[0]}
+    tests = {"x_test": _test_of(path), "y_test": _test_of(paths[0])}
     present = {name: one for name, one in tests.items() if one.is_file()}
     if len(present) == 1:
         lonely, lacking = next(iter(present.values())), "y" if "x_test" in present else "x"
         raise InputError(
-            f"{what}: {lonely}, next to {path.name}, lacks its {lacking}; add it, or move the file."
+            f"{subject}: {lonely}, next to {path.name}, lacks its {lacking}; add it, "
+            "or move the file."
         )
     return pair | present
 
 
-def _single_array(path: Path, what: str, reason: str) -> InputError:
+def _single_array(path: Path, subject: str, reason: str) -> InputError:
     return InputError(
-        f"{what}: {path} needs a file of labels next to it, such as y.npy for X.npy or "
+        f"{subject}: {path} needs a file of labels next to it, such as y.npy for X.npy or "
         f"y_train.npy for X_train.npy; {reason}. If one of its columns has the labels, set "
         'data.label = "last", "first" or its number from 1.'
     )

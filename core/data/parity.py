@@ -113,7 +113,7 @@ class ParityData(DataSection, Law):
         """Draw +1 with probability `bias`, else -1."""
         return np.where(generator.random(shape) < self.bias, 1.0, -1.0)
 
-    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
         corners = self._corners(generator, count)
         return corners / np.sqrt(self.d), self.labels(corners)
 
@@ -204,16 +204,16 @@ class MixtureData(DataSection, Law):
         return factors
 
     def sample(self, generator: Generator) -> Dataset:
-        known = self.directions(generator)
+        directions = self.directions(generator)
         sizes = (self.n - self.n // 2, self.n // 2)
         signs = np.repeat([1.0, -1.0], sizes)
-        x = self._draw_around(generator, signs, known["mean"])
+        x = self._draw_around(generator, signs, directions["mean"])
         factors = np.concatenate([self._draw_flips(generator, size) for size in sizes])
-        return Dataset(x, signs * factors, directions=known)
+        return Dataset(x, signs * factors, directions=directions)
 
-    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
         signs = generator.choice([-1.0, 1.0], count)
-        x = self._draw_around(generator, signs, known["mean"])
+        x = self._draw_around(generator, signs, directions["mean"])
         return x, np.where(generator.random(count) < self.flips, -signs, signs)
 
 
@@ -245,8 +245,8 @@ class XorData(DataSection, Law):
     def directions(self, generator: Generator) -> dict[str, Array]:
         return {"means": np.eye(2, self.d) * float(self.d) ** self.mean_exponent}
 
-    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
-        means = known["means"]
+    def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
+        means = directions["means"]
         z = means[generator.integers(2, size=count)] * generator.choice([-1.0, 1.0], (count, 1))
         x: Array = generator.standard_normal((count, self.d))
         x += z

@@ -111,11 +111,11 @@ def _planes(dataset: Dataset) -> list[Plane]:
     components = principal_axes(dataset.x)
     first, second = (f"{COMPONENTS[:-1]} {number}" for number in (1, 2))
     planes = [Plane(COMPONENTS, first, second, (x - x.mean(axis=0)) @ components.T)]
-    known = [row for rows in dataset.directions.values() for row in rows]
-    if known:
-        axes = orthonormal([*known, *components])
+    rows_ = [row for rows in dataset.directions.values() for row in rows]
+    if rows_:
+        axes = orthonormal([*rows_, *components])
         names = [f"along {name}" for name in dataset.directions for _ in dataset.directions[name]]
-        are_independent = len(names) > 1 and np.linalg.matrix_rank(np.array(known[:2])) == 2
+        are_independent = len(names) > 1 and np.linalg.matrix_rank(np.array(rows_[:2])) == 2
         vertical = names[1] if are_independent else f"{first}, across"
         if len(names) > 1 and names[0] == names[1]:
             names[0], vertical = f"{names[0]} 1", vertical.replace(names[1], f"{names[1]} 2")

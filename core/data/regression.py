@@ -53,14 +53,14 @@ class TeacherData(DataSection, Law):
         return {"positive": directions[outer > 0], "negative": directions[outer <= 0]}
 
     @staticmethod
-    def outputs(x: Array, known: Directions) -> Array:
+    def outputs(x: Array, directions: Directions) -> Array:
         """Return the outputs of the teacher.
 
         Parameters
         ----------
         x : array (n, d)
             Inputs.
-        known : mapping of str to array
+        directions : mapping of str to array
             Directions `positive` and `negative`.
 
         Returns
@@ -68,22 +68,22 @@ class TeacherData(DataSection, Law):
         array (n,)
             f(x).
         """
-        up, down = (np.maximum(x @ known[name].T, 0.0) for name in ("positive", "negative"))
+        up, down = (np.maximum(x @ directions[name].T, 0.0) for name in ("positive", "negative"))
         return np.asarray(up.sum(axis=1) - down.sum(axis=1))
 
-    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
         xs, fs, accepted, n_drawn = [], [], 0, 0
         batch = max(1, min(MOST_VALUES // self.d, 2 * count + 64))
-        most = MOST_PROPOSALS[0] + MOST_PROPOSALS[1] * count
+        max_proposals = MOST_PROPOSALS[0] + MOST_PROPOSALS[1] * count
         while accepted < count:
-            if n_drawn >= most:
+            if n_drawn >= max_proposals:
                 raise InputError(
                     f"data.margin = {self.margin:g}: only {accepted} of {n_drawn} random inputs "
                     "have |f(x)| that large for this teacher; choose a smaller margin, such as "
                     "0.01."
                 )
             x = generator.standard_normal((batch, self.d))
-            f = self.outputs(x, known)
+            f = self.outputs(x, directions)
             # f = 0 has no label; it occurs where no unit is active on an input.
             mask = (np.abs(f) >= self.margin) & (f != 0.0)
             xs.append(x[mask])
@@ -194,11 +194,11 @@ class RegressionData(TargetData, Law):
             return {"positive": rows, "negative": np.zeros((0, self.d))}
         return TeacherData(d=self.d, units=self.units).directions(generator)
 
-    def _outputs(self, x: Array, known: Directions) -> Array:
+    def _outputs(self, x: Array, directions: Directions) -> Array:
         """Return the teacher's outputs f(x), (n,)."""
         if self.neurons == "relu":
-            return TeacherData.outputs(x, known)
-        z = x @ known["positive"].T
+            return TeacherData.outputs(x, directions)
+        z = x @ directions["positive"].T
         if self.neurons == "hermite":
             powers = np.eye(self.degree + 1)[self.degree]
             return np.asarray(hermeval(z[:, 0], powers) / np.sqrt(float(factorial(self.degree))))
@@ -206,9 +206,9 @@ class RegressionData(TargetData, Law):
 
         return np.asarray(erf(z / np.sqrt(2.0)).sum(axis=1))
 
-    def draw(self, generator: Generator, count: int, known: Directions) -> tuple[Array, Array]:
+    def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
         x = generator.standard_normal((count, self.d))
-        y = self._outputs(x, known) if self.units else generator.standard_normal(count)
+        y = self._outputs(x, directions) if self.units else generator.standard_normal(count)
         if self.noise:
             y = y + self.noise * generator.standard_normal(count)
         return x, y

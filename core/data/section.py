@@ -191,23 +191,23 @@ def range_fault(dataset: Dataset, remedy: str = OTHER_UNIT) -> str:
     >>> range_fault(Dataset(np.array([[1.0], [1e299]]), np.array([1.0, -1.0])))[:60]
     'example 2 (counted from 1) has the largest coordinate 1e+299'
     """
-    for what, points in (("example", dataset.x), ("test example", dataset.x_test)):
+    for subject, points in (("example", dataset.x), ("test example", dataset.x_test)):
         if points is not None and points.size:
             sizes = np.maximum(points.max(axis=1), -points.min(axis=1))
             wrong = (sizes > LONGEST) | ((sizes > 0.0) & (sizes < SHORTEST))
             if wrong.any():
-                return _fault(what, "has the largest coordinate", sizes, wrong, remedy)
+                return _fault(subject, "has the largest coordinate", sizes, wrong, remedy)
     # Targets may be arbitrarily small, since outputs are subtracted from them.
-    for what, y in (("example", dataset.y), ("test example", dataset.y_test)):
+    for subject, y in (("example", dataset.y), ("test example", dataset.y_test)):
         if y is not None and (wrong := np.abs(y) > LONGEST).any():
-            return _fault(what, "has the target", np.abs(y), wrong, "change the unit of y")
+            return _fault(subject, "has the target", np.abs(y), wrong, "change the unit of y")
     return ""
 
 
-def _fault(what: str, has: str, sizes: Array, wrong: NDArray[np.bool_], remedy: str) -> str:
+def _fault(subject: str, has: str, sizes: Array, wrong: NDArray[np.bool_], remedy: str) -> str:
     row = int(np.argmax(wrong))
     return (
-        f"{what} {row + 1} (counted from 1) {has} {sizes[row]:.3g}; sizes must lie between "
+        f"{subject} {row + 1} (counted from 1) {has} {sizes[row]:.3g}; sizes must lie between "
         f"{SHORTEST:g} and {LONGEST:g}, so that their squares fit float64; {remedy}."
     )
 

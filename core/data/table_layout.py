@@ -131,33 +131,35 @@ class Layout:
             The choice is in doubt.
         """
         end = table.shape[1] - 1
-        found = [] if real else [i for i in range(end + 1) if has_labels(table[:, i])]
-        if last and not found:
+        candidates = [] if real else [i for i in range(end + 1) if has_labels(table[:, i])]
+        if last and not candidates:
             if self.blanks and max(self.blanks) > self.coordinates[end]:
                 raise self.origin.error_at_line(self.line, f"has no label; {FILL}.")
-            found = [end]
-        chosen = found[-1] if found else -1
-        clear = (chosen == end and 0 not in found) or found == [0]
+            candidates = [end]
+        chosen = candidates[-1] if candidates else -1
+        clear = (chosen == end and 0 not in candidates) or candidates == [0]
         if not clear or _is_one_hot(table):
-            raise self._unknown_label(found, real)
+            raise self._unknown_label(candidates, real)
         self.is_inferred, self.label = True, self.coordinates.pop(chosen)
         return chosen
 
-    def _unknown_label(self, found: Sequence[int], real: bool) -> InputError:
+    def _unknown_label(self, candidates: Sequence[int], real: bool) -> InputError:
         kind = "targets" if real else "labels"
-        shown = [self.word_of(self.coordinates[i]) for i in found[:MOST_SHOWN]]
-        more = " and others" if len(found) > MOST_SHOWN else ""
-        if len(found) > 1:
-            seen = f"the values of columns {', '.join(shown)}{more} may all be {kind}"
-        elif found:
-            seen = f"only column {shown[0]} looks like {kind}, and it is neither first nor last"
+        column_names = [self.word_of(self.coordinates[i]) for i in candidates[:MOST_SHOWN]]
+        remainder = " and others" if len(candidates) > MOST_SHOWN else ""
+        if len(candidates) > 1:
+            reason = f"the values of columns {', '.join(column_names)}{remainder} may all be {kind}"
+        elif candidates:
+            reason = (
+                f"only column {column_names[0]} looks like {kind}, and it is neither first nor last"
+            )
         elif self.names is None:
-            seen = "it has no header" + ("" if real else ", and no column looks like labels")
+            reason = "it has no header" + ("" if real else ", and no column looks like labels")
         else:
             names = ", ".join(name[:SHOWN] or "(no name)" for name in self.names[:MOST_SHOWN])
-            seen = f"its header has {names}"
+            reason = f"its header has {names}"
         return self.origin.error_in_text(
-            f"needs one column named y for the {kind}; {seen}; {self.origin.choose_label}."
+            f"needs one column named y for the {kind}; {reason}; {self.origin.choose_label}."
         )
 
     def check_values(self, x: Array) -> None:
@@ -185,31 +187,34 @@ class Layout:
             return
         start = float(x[0, 0])
         if start in (0.0, 1.0) and np.array_equal(x[:, 0], np.arange(x.shape[0]) + start):
-            what = "has no header, and its first column" if self.names is None else "has a column"
+            subject = (
+                "has no header, and its first column" if self.names is None else "has a column"
+            )
             name = "" if self.names is None else f" {self.word_of(place)} that"
             raise self.origin.error_in_text(
-                f"{what}{name} counts {start:g}, {start + 1:g}, ... as row numbers do; delete the "
+                f"{subject}{name} counts {start:g}, {start + 1:g}, ... as row numbers do; "
+                "delete the "
                 "column, or give it another name in the first line if it is a coordinate."
             )
 
     def label_words(self) -> str:
         """Return the label column in words, with its position if it is first or last."""
         assert self.label is not None
-        others = self.coordinates
-        position = " (first)" if self.label < others[0] else ""
-        position = " (last)" if self.label > others[-1] else position
+        columns = self.coordinates
+        position = " (first)" if self.label < columns[0] else ""
+        position = " (last)" if self.label > columns[-1] else position
         return f"{self.word_of(self.label)}{position}"
 
     def notes(self) -> list[str]:
         """Return what was left out or found, as clauses."""
-        found = [] if self.names else ["no header"]
-        found += ["names from the comment above the rows"] if self.from_comment else []
-        found += [f"column {i + 1} left out: row numbers" for i in self.index]
+        notes = [] if self.names else ["no header"]
+        notes += ["names from the comment above the rows"] if self.from_comment else []
+        notes += [f"column {i + 1} left out: row numbers" for i in self.index]
         if self.blanks:
             numbers = [str(i + 1) for i in sorted(self.blanks)]
             some = ", ".join(numbers[:MOST_SHOWN]) + (", ..." if numbers[MOST_SHOWN:] else "")
-            found.append(f"blank column{'s' if numbers[1:] else ''} {some} left out")
-        return found
+            notes.append(f"blank column{'s' if numbers[1:] else ''} {some} left out")
+        return notes
 
 
 def has_labels(column: Array) -> bool:
@@ -300,14 +305,14 @@ def _index_columns(
     names: Sequence[str], cells: Sequence[str], label: int | None
 ) -> tuple[int, ...]:
     """Return the columns that have row numbers by their names; blank ones only come first."""
-    found: list[int] = []
+    indices: list[int] = []
     for i, name in enumerate(names):
         plain = name.lower()
         if i == label or not cells[i] or not (plain in INDEX_NAMES or plain.startswith(UNNAMED)):
             continue
-        if (plain and not plain.startswith(UNNAMED)) or i == len(found):
-            found.append(i)
-    return tuple(found)
+        if (plain and not plain.startswith(UNNAMED)) or i == len(indices):
+            indices.append(i)
+    return tuple(indices)
 
 
 def _too_narrow(names: list[str] | None, line: int, origin: Origin) -> InputError:
@@ -330,11 +335,11 @@ def _several_words(
     origin: Origin,
 ) -> InputError:
     """Return the error of a table with columns of words, any of which may have the labels."""
-    shown = [repr(names[i][:SHOWN]) if names and names[i] else str(i + 1) for i in words]
-    more = " and others" if len(shown) > MOST_SHOWN else ""
+    column_names = [repr(names[i][:SHOWN]) if names and names[i] else str(i + 1) for i in words]
+    remainder = " and others" if len(column_names) > MOST_SHOWN else ""
     return origin.error_at_line(
         line,
-        f"has words in columns {', '.join(shown[:MOST_SHOWN])}{more}, such as "
+        f"has words in columns {', '.join(column_names[:MOST_SHOWN])}{remainder}, such as "
         f"{cells[words[0]][:SHOWN]!r}; only the label column may have words: "
         f"{origin.choose_label}, and code other words as 0 and 1, or delete their columns.",
     )
@@ -359,14 +364,14 @@ def _label_by_name(
         hint = did_you_mean(stated, names) if names else f"it has no names and {width} columns."
         clause = "more than one column" if exact else "no column"
         raise origin.error_in_text(f"has {clause} {stated[:SHOWN]!r} for data.label; {hint}")
-    found = [i for i, name in enumerate(names or ()) if name.casefold() in LABEL_NAMES]
-    if len(found) < 2 or names is None:
-        return found[0] if found else None
+    indices = [i for i, name in enumerate(names or ()) if name.casefold() in LABEL_NAMES]
+    if len(indices) < 2 or names is None:
+        return indices[0] if indices else None
     plain = [name.casefold() for name in names]
-    clear = [i for i in found if plain[i] != "y"]
+    clear = [i for i in indices if plain[i] != "y"]
     if "x" in plain and len(clear) == 1:
         return clear[0]  # with a column x, y is a coordinate
-    shown = ", ".join(repr(names[i][:SHOWN]) for i in found[:MOST_SHOWN])
+    texts = ", ".join(repr(names[i][:SHOWN]) for i in indices[:MOST_SHOWN])
     raise origin.error_in_text(
-        f"has several columns named like labels, {shown}; {origin.choose_label}."
+        f"has several columns named like labels, {texts}; {origin.choose_label}."
     )

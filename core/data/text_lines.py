@@ -35,10 +35,10 @@ QUOTES = "\"'"
 
 
 @contextmanager
-def open_text(path: Path, what: str) -> Iterator[tuple[TextIO, str]]:
+def open_text(path: Path, subject: str) -> Iterator[tuple[TextIO, str]]:
     """Open a text file; yield the file and its encoding. Raises InputError if it is no text."""
     if not path.is_file():
-        raise InputError(f"{what}: {path} does not exist; check the path.")
+        raise InputError(f"{subject}: {path} does not exist; check the path.")
     kind = "CSV" if path.suffix.lower() == ".csv" else "text"
     try:
         encoding = _encoding_of(path)
@@ -48,7 +48,8 @@ def open_text(path: Path, what: str) -> Iterator[tuple[TextIO, str]]:
             yield file, encoding
     except (OSError, UnicodeError) as error:
         raise InputError(
-            f"{what}: {path} is not a readable {kind} file ({error}); save it again as UTF-8 text."
+            f"{subject}: {path} is not a readable {kind} file ({error}); "
+            "save it again as UTF-8 text."
         ) from error
 
 
@@ -312,5 +313,5 @@ def width_fault(width: int, needed: int, header: bool) -> str:
         True if a header counts the columns.
     """
     counted = "1 value" if width == 1 else f"{width} values"
-    other = f"its header {needed}" if header else f"the lines before it have {needed}"
-    return f"has {counted}, and {other}; check its separators, and that no number has a comma."
+    expected = f"its header {needed}" if header else f"the lines before it have {needed}"
+    return f"has {counted}, and {expected}; check its separators, and that no number has a comma."

@@ -42,8 +42,8 @@ from core.settings import MAX_ELEMENTS
 class LabelColumn:
     """Collector of labels as texts, four bytes each, which makes numbers of them."""
 
-    def __init__(self, origin: Origin, most: int = MAX_CLASSES) -> None:
-        self._origin, self._most = origin, most
+    def __init__(self, origin: Origin, max_classes: int = MAX_CLASSES) -> None:
+        self._origin, self._most = origin, max_classes
         self._places: dict[str, int] = {}  # place of each text; 1 and 1.0 share one
         self._labels: dict[float | str, int] = {}
         self._texts: list[str] = []  # first spelling of each label, and its line
@@ -67,12 +67,13 @@ class LabelColumn:
         if label in self._labels:
             return self._labels[label]
         if len(self._labels) == self._most:
-            seen = " and ".join(repr(one[:SHOWN]) for one in self._texts[:2])
-            many = f"at most {whole_text(self._most)} classes are read; {REAL}"
+            examples = " and ".join(repr(one[:SHOWN]) for one in self._texts[:2])
+            limit = f"at most {whole_text(self._most)} classes are read; {REAL}"
             few = "points have two classes; use two labels, or leave the others out"
             raise self._origin.error_at_line(
                 line,
-                f"has the label {text[:SHOWN]!r} after {seen}; {few if self._most == 2 else many}.",
+                f"has the label {text[:SHOWN]!r} after {examples}; "
+                f"{few if self._most == 2 else limit}.",
             )
         self._texts.append(text)
         self._lines.append(line)
@@ -115,23 +116,21 @@ class LabelColumn:
     def _from_words(self, words: list[str], codes: NDArray[np.intc]) -> tuple[Array, Coding]:
         if len(words) < len(self._labels):
             # Texts are in the order of their lines: the second kind is the unexpected one.
-            first, *others = zip(self._labels, self._texts, self._lines, strict=True)
-            odd = next(
-                one for one in others if isinstance(one[0], str) != isinstance(first[0], str)
-            )
+            first, *later = zip(self._labels, self._texts, self._lines, strict=True)
+            odd = next(one for one in later if isinstance(one[0], str) != isinstance(first[0], str))
             raise self._origin.error_at_line(
                 odd[2],
                 f"has the label {odd[1][:SHOWN]!r} and line {first[2]} {first[1][:SHOWN]!r}; "
                 "labels are numbers or words, not both; write all of them alike.",
             )
         classes = sorted(words, key=lambda word: (word.casefold(), word))
-        for one, other in pairwise(classes):
-            if one.casefold() == other.casefold():
-                line = max(self._lines[words.index(one)], self._lines[words.index(other)])
+        for one, next_word in pairwise(classes):
+            if one.casefold() == next_word.casefold():
+                line = max(self._lines[words.index(one)], self._lines[words.index(next_word)])
                 raise self._origin.error_at_line(
                     line,
                     f"has labels that differ only in capitals, {one[:SHOWN]!r} and "
-                    f"{other[:SHOWN]!r}; spell them alike.",
+                    f"{next_word[:SHOWN]!r}; spell them alike.",
                 )
         if len(classes) == 1:
             raise self._origin.error_in_text(
@@ -227,14 +226,14 @@ class Table:
     is_guess: bool
 
 
-def read_text(path: Path, what: str, choices: TableChoices | None = None) -> Table:
+def read_text(path: Path, subject: str, choices: TableChoices | None = None) -> Table:
     """Return the table of a text file.
 
     Parameters
     ----------
     path : Path
         CSV, TSV or other text; UTF-8, or UTF-16 as spreadsheets write it.
-    what : str
+    subject : str
         Key or option that named the file, for sentences.
     choices : TableChoices, optional
         Which column is the label, if the first line has names, and if labels are real targets.
@@ -249,8 +248,10 @@ def read_text(path: Path, what: str, choices: TableChoices | None = None) -> Tab
     InputError
         If the file is no such table, is larger than a run may be, or can be read in two ways.
     """
-    with open_text(path, what) as (file, encoding):
-        return read_table(file, Origin(what, path), choices or TableChoices(), Bounds(), encoding)
+    with open_text(path, subject) as (file, encoding):
+        return read_table(
+            file, Origin(subject, path), choices or TableChoices(), Bounds(), encoding
+        )
 
 
 def read_table(
@@ -307,12 +308,12 @@ class _Reader:
         labels, targets = LabelColumn(self.origin, self.bounds.classes), array("d")
         commas = CommaCheck(self.origin, layout.names is None and self.separator == ",")
         columns = [(i, layout.place_of(i)) for i in layout.coordinates]
-        most = self._most_rows(len(columns))
+        max_rows = self._most_rows(len(columns))
         first_line = 0
         for line, cells in rows:
             first_line = first_line or line
-            if self.count == most:
-                raise self._too_many(line, most, len(columns))
+            if self.count == max_rows:
+                raise self._too_many(line, max_rows, len(columns))
             row = layout.fit(cells, line)
             commas.add(row, line, numbers.has_points)
             layout.check_dropped(row, line, self.count, first_line)
@@ -339,13 +340,13 @@ class _Reader:
         fits = MAX_ELEMENTS // max(d, 1)
         return fits if self.bounds.rows is None else min(fits, self.bounds.rows)
 
-    def _too_many(self, line: int, most: int, d: int) -> Exception:
+    def _too_many(self, line: int, max_rows: int, d: int) -> Exception:
         if self.bounds.rows is not None:
             return self.origin.error_at_line(
-                line, f"exceeds the limit of {most} points; leave some out."
+                line, f"exceeds the limit of {max_rows} points; leave some out."
             )
         return self.origin.error_in_text(
-            f"has more than {most} rows of {d} coordinates; a run holds at most "
+            f"has more than {max_rows} rows of {d} coordinates; a run holds at most "
             f"{MAX_ELEMENTS:.0e} values; keep fewer rows or columns."
         )
 

@@ -91,8 +91,8 @@ class RowEngine(BatchEngine):
             wide = np.zeros((xs.shape[0], self._V.shape[1]), xs.dtype)
             wide[:, : self._D] = xs
             xs = wide
-        done: int = kernel.row_steps(self._rows, xs, ys, count)
-        return done
+        n_steps: int = kernel.row_steps(self._rows, xs, ys, count)
+        return n_steps
 
     def flat(self) -> Array:
         return np.concatenate([self._a, self._V[:, : self._D].reshape(-1)])

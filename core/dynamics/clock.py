@@ -161,10 +161,10 @@ class Clock:
             A frame needs more than 2^53 steps.
         """
         shifted = 10.0**times - self._offset
-        most = float(shifted.max(initial=0.0))
-        if most > MOST_STEPS * self._step_size:
+        end = float(shifted.max(initial=0.0))
+        if end > MOST_STEPS * self._step_size:
             raise InputError(
-                f"dynamics.step = {self._step_size:.3g} takes {most / self._step_size:.2g} steps "
+                f"dynamics.step = {self._step_size:.3g} takes {end / self._step_size:.2g} steps "
                 f"to log10 t = {times.max():g}, more than the limit of {MOST_STEPS:.0e}; choose "
                 "a larger step, or an earlier dynamics.until_log10_time."
             )

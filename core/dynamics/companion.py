@@ -138,8 +138,8 @@ class Companion:
         Margins are divided by the frame's own norm, which two solutions need not share: networks
         exist whose margins are over another norm than the one that the flow keeps at 1.
         """
-        other = self._flow.direction if self._at_rest else self._flow.last_emitted()
-        difference = self._normalised_scores(parameters) - self._normalised_scores(other)
+        reference = self._flow.direction if self._at_rest else self._flow.last_emitted()
+        difference = self._normalised_scores(parameters) - self._normalised_scores(reference)
         power = self._flow.problem.network.norm_power(parameters)
         return self._factor * power * float(np.abs(difference).max())
 

@@ -53,7 +53,7 @@ def check_precision(problem: Problem) -> None:
     experiment = problem.experiment
     if experiment.run.precision != "float32":
         return
-    most = float(np.finfo(np.float32).max)
+    limit = float(np.finfo(np.float32).max)
     with np.errstate(over="ignore"):
         squared = float((problem.inputs**2).sum(axis=1).max())
     sizes = {
@@ -62,10 +62,11 @@ def check_precision(problem: Problem) -> None:
         "the largest initial parameter": float(np.abs(problem.physical_start()).max()),
         "the step size": getattr(experiment.dynamics, "step", None) or 0.0,
     }
-    for what, size in sizes.items():
-        if size > most:
+    for quantity, size in sizes.items():
+        if size > limit:
             raise InputError(
-                f'run.precision = "float32" holds numbers up to {most:.2g}, but {what} reaches '
+                f'run.precision = "float32" holds numbers up to {limit:.2g}, '
+                f"but {quantity} reaches "
                 f'{size:.2g}; use run.precision = "float64", or scale the data.'
             )
     _check_lengths(problem)

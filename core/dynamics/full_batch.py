@@ -100,8 +100,8 @@ class FullBatch(EqualSteps):
         if not self._started:
             self._started = True
             first = self._frame_of(self._flat.copy(), self.problem.start.step)
-            done = self.planned == 1
-            return self._chunk((first,), Outcome.COMPLETED if done else Outcome.GOING)
+            is_complete = self.planned == 1
+            return self._chunk((first,), Outcome.COMPLETED if is_complete else Outcome.GOING)
         before = int(self._progress.mark)
         code = self._take_steps(self.pace.start())
         # A chunk ended by a full buffer does not measure the speed.
@@ -121,11 +121,11 @@ class FullBatch(EqualSteps):
         threshold = max(self._initial, self.problem.dataset.n) * 1.5
         # The network died by itself, not through a too long step: it never moves again.
         if dead and self._progress.worst <= threshold:
-            rest = self.schedule[self._progress.mark :]
-            still = tuple(self._frame_of(self._flat.copy(), int(step_)) for step_ in rest)
+            marks = self.schedule[self._progress.mark :]
+            repeats = tuple(self._frame_of(self._flat.copy(), int(step_)) for step_ in marks)
             facts = {"step": self._current_step(), "why": "no unit is active on any example"}
             self._progress.step = self.schedule[-1]
-            return self._chunk(frames + still, Outcome.COMPLETED, ("stationary", facts))
+            return self._chunk(frames + repeats, Outcome.COMPLETED, ("stationary", facts))
         if dead:
             return self._diverged_chunk(frames, "every unit was thrown off the data")
         return self._diverged_chunk(frames)

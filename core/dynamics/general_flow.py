@@ -91,11 +91,11 @@ class GeneralField:
         self.p = self._scores(self.newer)
         scaled = self._network.scaled
         distance = float(np.linalg.norm(self.newer[:scaled] - self.theta[:scaled]))
-        rest, before = self.newer[scaled:], self.theta[scaled:]
+        unscaled, before = self.newer[scaled:], self.theta[scaled:]
         length = float(np.linalg.norm(before))
         if length == 0.0:
             return distance
-        return math.hypot(distance, np.linalg.norm(rest - before) / length)
+        return math.hypot(distance, np.linalg.norm(unscaled - before) / length)
 
     def interpolate(self, s: State, w: float, out: Array) -> float:
         """Write the direction of a frame within the last step; return its rho.

@@ -35,10 +35,10 @@ def kernel_start(problem: Problem) -> Problem:
     assert isinstance(dynamics, KernelPredictor)
     if isinstance(problem.network, KernelNetwork):
         return problem
-    most, n = MOST_EXAMPLES[dynamics.hard], problem.dataset.n
-    if n > most:
+    limit, n = MOST_EXAMPLES[dynamics.hard], problem.dataset.n
+    if n > limit:
         words = "the hard margin" if dynamics.hard else "ridge regression"
-        raise InputError(f"n = {n} examples are too many for {words}; choose at most {most}.")
+        raise InputError(f"n = {n} examples are too many for {words}; choose at most {limit}.")
     shape = Shape(problem.network.m, problem.dataset.x)
     zero = np.zeros(n)
     network = dynamics.recorded_network(problem.experiment.network, shape, {})

@@ -46,8 +46,8 @@ class Hyperplanes:
         first = np.argmax(np.abs(unit) > 1e-9, axis=1)
         turned = np.where(unit[np.arange(x.shape[0]), first] < 0.0, -1.0, 1.0)
         rounded = np.round(unit * turned[:, None], PARALLEL) + 0.0
-        _, shown, plane_of = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
-        normals = unit[shown] * turned[shown][:, None]
+        _, indices, plane_of = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
+        normals = unit[indices] * turned[indices][:, None]
         return Hyperplanes(normals, plane_of.reshape(-1), length * turned)
 
     def sum_examples(self, values: Array) -> Array:

@@ -75,8 +75,8 @@ class Top:
     @staticmethod
     def unknown(count: int, size: int, products: int) -> Top:
         """Return NaN for the `count` eigenvalues of an operator that is not finite."""
-        nothing = np.full(count, np.nan)
-        return Top(nothing, np.full((count, size), np.nan), nothing, products)
+        unknown_values = np.full(count, np.nan)
+        return Top(unknown_values, np.full((count, size), np.nan), unknown_values, products)
 
 
 def top_eigenvalues(
@@ -85,7 +85,7 @@ def top_eigenvalues(
     count: int = 1,
     tolerance: float = 1e-4,
     start: Array | None = None,
-    most: int = 300,
+    max_products: int = 300,
     metric: Product | None = None,
 ) -> Top:
     """Return the `count` algebraically largest eigenvalues of v -> product(v), v (size,).
@@ -102,7 +102,7 @@ def top_eigenvalues(
     start : ndarray, optional
         First vector; by default a random one. Without a metric a random vector of a tenth of its
         length is added, and the bounds hold whatever the start is.
-    most : int
+    max_products : int
         Products of one Lanczos process. Where they do not suffice, `bounds` are larger.
     metric : callable, optional
         v -> G v. Then `bounds` are only on the distance of each value to some eigenvalue, and equal
@@ -122,7 +122,7 @@ def top_eigenvalues(
     """
     count = min(count, size)
     generator = np.random.default_rng(ENTROPY)
-    process = _Lanczos((product, metric), size, generator, most, start=start)
+    process = _Lanczos((product, metric), size, generator, max_products, start=start)
     if metric is not None:
         process.run(count, tolerance)
         return process.top(count)
@@ -134,7 +134,7 @@ def top_eigenvalues(
     for round_ in range(ROUNDS):
         if locked.is_complete or not locked.finite:
             break
-        process = _Lanczos((product, None), size, generator, most, locked.vectors)
+        process = _Lanczos((product, None), size, generator, max_products, locked.vectors)
         if locked.search(process, 0.5 ** (3 + round_)):
             break
     return locked.top()
@@ -207,9 +207,9 @@ class _LockedVectors:
         few = max(1, self._count - len(self.values))
         number = max(int((together <= share * goal).sum()), min(few, len(values)))
         self._coupling += float(together[number - 1])
-        everything = np.concatenate([self.values, values[:number]])
-        order = np.argsort(-everything, kind="stable")
-        self.values = everything[order]
+        locked_values = np.concatenate([self.values, values[:number]])
+        order = np.argsort(-locked_values, kind="stable")
+        self.values = locked_values[order]
         self.vectors = np.concatenate([self.vectors, vectors(number)])[order]
 
     def top(self) -> Top:
@@ -235,7 +235,7 @@ class _Lanczos:
         operator: tuple[Product, Product | None],
         size: int,
         generator: np.random.Generator,
-        most: int,
+        max_products: int,
         locked: Array | None = None,
         start: Array | None = None,
     ) -> None:
@@ -243,7 +243,7 @@ class _Lanczos:
         self._nothing = SPENT if self._metric is None else SPENT_IN_METRIC
         self._locked = np.empty((0, size)) if locked is None else locked
         self._whole = size - len(self._locked)  # largest number of steps until nothing remains
-        room = min(most, self._whole)
+        room = min(max_products, self._whole)
         self._basis = np.empty((room, size))
         self._dual = self._basis if self._metric is None else np.empty_like(self._basis)  # G v
         self._diagonal, self._beside = np.zeros((2, room))
@@ -365,12 +365,14 @@ class _Lanczos:
         """Return pi_0 ... pi_k at x."""
         if x != self._at:
             self._at, self._polynomial = x, [1.0]
-        known = self._polynomial
-        for j in range(len(known) - 1, self.steps):
-            before = self._beside[j - 1] * known[j - 1] if j else 0.0
+        polynomial = self._polynomial
+        for j in range(len(polynomial) - 1, self.steps):
+            before = self._beside[j - 1] * polynomial[j - 1] if j else 0.0
             off_diagonal = max(self._beside[j], TINY)
-            known.append(float(((x - self._diagonal[j]) * known[j] - before) / off_diagonal))
-        return known
+            polynomial.append(
+                float(((x - self._diagonal[j]) * polynomial[j] - before) / off_diagonal)
+            )
+        return polynomial
 
     def exceeds(self, x: float) -> bool:
         """Return True if a Ritz value is above x: then some pi_j(x) is not positive (Sturm)."""

@@ -185,8 +185,8 @@ class LogTimeFlow(Integrator):
             self._start_companion()
         if not self._started:
             self._started = True
-            done = self.planned == 1
-            return self._chunk((self._first,), Outcome.COMPLETED if done else Outcome.GOING)
+            is_complete = self.planned == 1
+            return self._chunk((self._first,), Outcome.COMPLETED if is_complete else Outcome.GOING)
         if self._clock[RESTING]:
             return self._repeat_frame(())
         frames: tuple[Frame, ...] = ()
@@ -200,8 +200,8 @@ class LogTimeFlow(Integrator):
             frames, event = frames + new, self._stuck_event(new)
             if code in (state.BUFFER_FULL, state.DONE):
                 self._frame_state = solver_state.get_state(self.parts())
-            more = code in (state.BUFFER_FULL, state.STICKS)
-            if event is not None or not more or time.perf_counter() >= deadline:
+            has_more = code in (state.BUFFER_FULL, state.STICKS)
+            if event is not None or not has_more or time.perf_counter() >= deadline:
                 break
         if code == state.GOING:
             self.pace.stop()
@@ -309,12 +309,12 @@ class LogTimeFlow(Integrator):
                 self._companion = None
         first = int(self._clock[BEGUN])
         times = self.marks[before : before + count].tolist()
-        found = [dict(zip(DIAGNOSTICS, row[2:], strict=True)) for row in rows]
-        for one in found:
+        diagnostics = [dict(zip(DIAGNOSTICS, row[2:], strict=True)) for row in rows]
+        for one in diagnostics:
             if np.isinf(one["fewest_atoms"]):  # no step ended since the last frame
                 del one["fewest_atoms"]
         return tuple(
-            Frame(first + int(row[0]), times[i], row[1], theta[i], None, found[i])
+            Frame(first + int(row[0]), times[i], row[1], theta[i], None, diagnostics[i])
             for i, row in enumerate(rows)
         )
 
@@ -326,10 +326,10 @@ class LogTimeFlow(Integrator):
             s = self.kernel_state
             s.error = float(np.fmax(s.error, self._companion.error_ahead(theta)))
             self._companion = None
-        rest = self.marks[int(self.kernel_state.mark) :].tolist()
+        marks = self.marks[int(self.kernel_state.mark) :].tolist()
         errors = float(self.kernel_state.error), float(self.kernel_state.turn_error)
-        known = dict(zip(DIAGNOSTICS[-2:], errors, strict=True))
-        still = tuple(Frame(step, mark, rho, theta, None, known) for mark in rest)
+        diagnostics = dict(zip(DIAGNOSTICS[-2:], errors, strict=True))
+        repeats = tuple(Frame(step, mark, rho, theta, None, diagnostics) for mark in marks)
         self._clock[RESTING] = 1
         self._frame_state = solver_state.get_state(self.parts())
         facts = self._position_facts(theta, rho)
@@ -338,7 +338,7 @@ class LogTimeFlow(Integrator):
             f"{_unfitted_text(facts)}: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}"
             ". All later frames repeat this one. Try another seed or start."
         )
-        return self._chunk(frames + still, Outcome.COMPLETED, ("stationary", facts))
+        return self._chunk(frames + repeats, Outcome.COMPLETED, ("stationary", facts))
 
     def _stuck_event(self, frames: tuple[Frame, ...]) -> Event | None:
         """Return the event of the first frame at which a network hardly moves and does not fit."""

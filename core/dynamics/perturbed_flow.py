@@ -111,8 +111,12 @@ class Replacements:
         step, count = self._left.popleft()
         # The number of replaced particles is binomial, and all sets of that size are equally
         # likely, as if each was drawn independently.
-        which = self._generator.choice(self._m, count, replace=False)
-        return step, which, draw_on_sphere(self._generator, count, self._d + 1) / np.sqrt(self._m)
+        particles = self._generator.choice(self._m, count, replace=False)
+        return (
+            step,
+            particles,
+            draw_on_sphere(self._generator, count, self._d + 1) / np.sqrt(self._m),
+        )
 
 
 @final
@@ -175,8 +179,8 @@ class PerturbedDescent(Stepper):
         while self._now < end:
             self._find_next(end)
             until = end if self._next is None else min(end, self._next[0])
-            done = self._engine.take_steps(*self._nothing, until - self._now)
-            self._now += done
+            n_steps = self._engine.take_steps(*self._nothing, until - self._now)
+            self._now += n_steps
             if self._now < until:
                 break
             if self._next is not None and self._now == self._next[0]:
@@ -185,10 +189,10 @@ class PerturbedDescent(Stepper):
 
     def _replace_particles(self, replacement: Replacement) -> None:
         """Move the replaced particles to their new places."""
-        _, which, points = replacement
+        _, particles, points = replacement
         flat, m = self._engine.current, self.problem.network.m
-        flat[which] = points[:, 0]
-        flat[m:].reshape(m, -1)[which] = points[:, 1:]
+        flat[particles] = points[:, 0]
+        flat[m:].reshape(m, -1)[particles] = points[:, 1:]
 
     def _flat(self) -> NDArray[np.floating]:
         return self._engine.flat()

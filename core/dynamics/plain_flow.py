@@ -70,10 +70,10 @@ class BalancedFlow(Stepper):
             raise solver_state.invalid_state("the length of its step is none")
 
     def _advance(self, count: int) -> int:
-        done: int = balanced_steps(
+        n_steps: int = balanced_steps(
             self._work, self._balance, *self._data, count, self.step_size, TOLERANCE
         )
-        return done
+        return n_steps
 
     def _flat(self) -> NDArray[np.floating]:
         return self._current.copy()

@@ -153,11 +153,11 @@ class Proximal:
 
     def _remove_normals(self, r: Array, sides: Signs) -> Array:
         """Subtract from r_j its part in the span of node j's kinks, where the node cannot move."""
-        rest, kinks = r.copy(), sides == 0
+        tangential, kinks = r.copy(), sides == 0
         for j in np.flatnonzero(kinks.any(axis=1)):
             basis = self._basis(kinks[j])
-            rest[j] -= basis @ (basis.T @ rest[j])
-        return rest
+            tangential[j] -= basis @ (basis.T @ tangential[j])
+        return tangential
 
     def _basis(self, kinks: NDArray[np.bool_]) -> Array:
         """Return an orthonormal basis (D, k) of the span of some normals; cached."""
@@ -178,7 +178,7 @@ class Proximal:
         w, sides, scale = start, self.sides(start), start.norm()
         forces = np.zeros(sides.shape)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            most = self._objective(w, start, dt)
+            before = self._objective(w, start, dt)
             # Full steps without a line search: stiff directions are curved, and converging steps
             # look worse on the way (docs/decisions/0003).
             for _ in range(ROUNDS):
@@ -192,7 +192,7 @@ class Proximal:
                 w, size = w.plus(move), move.norm()
                 w = Weights(w.a, self._remove_normals(w.U, new_sides))
                 has_converged = size <= SMALL * scale and np.array_equal(new_sides, sides)
-                if has_converged and self._objective(w, start, dt) <= most * (1.0 + ROUNDING):
+                if has_converged and self._objective(w, start, dt) <= before * (1.0 + ROUNDING):
                     return w, sides
                 sides = new_sides
         return None
@@ -314,15 +314,15 @@ class ReducedInverse:
         """
         proximal, model, blocks = self._of, self.model, self.blocks
         parallel = np.einsum("kd,kd->k", proximal.planes.normals[ks], blocks.rho[js])
-        same = js[:, None] == js[None, :]
+        is_same_node = js[:, None] == js[None, :]
         own = (
             proximal.between[np.ix_(ks, ks)]
             + (blocks.g[js] * parallel)[:, None] * parallel[None, :]
         )
-        seen = (
+        response = (
             model.beta.T[js] * proximal.onto[ks]
             + (blocks.g[js] * parallel)[:, None] * self._turned.T[js]
         )
-        seen = blocks.dt * seen * self._root[None, :]
-        correction = seen @ np.linalg.solve(self._matrix, seen.T)
-        return np.asarray(np.where(same, blocks.dt * own, 0.0) - correction)
+        response = blocks.dt * response * self._root[None, :]
+        correction = response @ np.linalg.solve(self._matrix, response.T)
+        return np.asarray(np.where(is_same_node, blocks.dt * own, 0.0) - correction)

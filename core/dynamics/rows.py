@@ -84,19 +84,21 @@ def _change_coordinates(
     problem: Problem, form: Reduction | None, x: Array, change: Change
 ) -> Problem:
     """Return the problem with start and data in the coordinates of a form."""
-    old = problem.network
-    fixed = {name: change(a) if name == "V" else a for name, a in old.fixed.items()}
-    shape = Shape(old.m, x, old.k)
+    previous = problem.network
+    fixed = {name: change(a) if name == "V" else a for name, a in previous.fixed.items()}
+    shape = Shape(previous.m, x, previous.k)
     network = build_network(problem.experiment.network, shape, fixed)
 
     def changed(flat: Array) -> Array:
-        parts = old.unpack(flat)
+        parts = previous.unpack(flat)
         return network.pack({name: change(a) if name == "V" else a for name, a in parts.items()})
 
     start = problem.start
     origin = changed(start.origin)
-    same = start.parameters is start.origin or np.array_equal(start.parameters, start.origin)
-    parameters = origin if same else changed(start.parameters)
+    is_at_origin = start.parameters is start.origin or np.array_equal(
+        start.parameters, start.origin
+    )
+    parameters = origin if is_at_origin else changed(start.parameters)
     # Earlier frames are in the other coordinates; only a new dynamics changes the coordinates.
     start = Start(
         parameters,

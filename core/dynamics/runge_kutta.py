@@ -48,25 +48,25 @@ class RungeKutta(Stepper):
             raise solver_state.invalid_state("the length of its step is none")
 
     def _advance(self, count: int) -> int:
-        for done in range(count):
+        for n_taken in range(count):
             with np.errstate(over="ignore", invalid="ignore"):  # infinities mean divergence
                 self._take_step()
             if not np.isfinite(self._current).all():
-                return done
+                return n_taken
         return count
 
     def _take_step(self) -> None:
         """Take one step in as many parts as it needs, at first half as many as the last one."""
         parts = max(1, int(self._part[0]) // 2)
-        left = parts
-        while left > 0:
+        n_left = parts
+        while n_left > 0:
             h = self.step_size / parts
             following, difference = self._try_part(h)
             rough = not difference <= TOLERANCE * float(np.linalg.norm(self._current))
             if rough and parts < FINEST:
-                parts, left = 2 * parts, 2 * left
+                parts, n_left = 2 * parts, 2 * n_left
                 continue
-            self._current, left = following, left - 1
+            self._current, n_left = following, n_left - 1
         self._part[0] = parts
 
     def _try_part(self, h: float) -> tuple[Array, float]:

@@ -24,10 +24,10 @@ GENERATOR_WORDS = 10
 Parts = Mapping[str, NDArray[Any]]
 
 
-def invalid_state(what: str) -> InputError:
+def invalid_state(problem: str) -> InputError:
     """Return the error for a state from which a dynamics cannot continue."""
     return InputError(
-        f"The saved state of the earlier run is damaged: {what}",
+        f"The saved state of the earlier run is damaged: {problem}",
         remedy="get a fresh copy of its file",
         typed="get a fresh copy of its file, or continue from another frame with --frame",
     )

@@ -130,8 +130,8 @@ def _make_polar(network: Network | None) -> Polar:
         rows.append((first, block.shape[0], columns))
         first += size
     side = max((min(n, columns) for _, n, columns in rows), default=0)
-    most = max((n * columns for _, n, columns in rows), default=0)
-    sizes = (most, most, side**2, side**2, side**2, side)
+    largest = max((n * columns for _, n, columns in rows), default=0)
+    sizes = (largest, largest, side**2, side**2, side**2, side)
     blocks = np.array(rows, dtype=np.int64).reshape(-1, 3)
     return Polar(blocks, FLOOR, *(np.zeros(size) for size in sizes))
 
@@ -179,19 +179,19 @@ class Steepest(Stepper):
         if self._work is not None:
             return self._take_compiled_steps(self._work, count)
         dynamics, network = self._dynamics, self.problem.network
-        for done in range(count):
+        for n_taken in range(count):
             g = self._find_mean()
             if g is None:
-                return done
-            eta = self.step_size * float(self._step + done + 1) ** -dynamics.power
+                return n_taken
+            eta = self.step_size * float(self._step + n_taken + 1) ** -dynamics.power
             self._weights += eta * find_direction(dynamics.norm, network, g)
         return count
 
     def _take_compiled_steps(self, work: Work, count: int) -> int:
-        taken: int = kernel.steepest_steps(
+        n_taken: int = kernel.steepest_steps(
             work, self._inputs, self._labels, count, self._step, self._rule
         )
-        return taken
+        return n_taken
 
     def _find_mean(self) -> Array | None:
         """Return G or its mean at the present parameters; None where it is not finite."""

@@ -246,13 +246,15 @@ def objective_gradient(problem: Problem, flat: Array) -> Array:
     return np.asarray(gradient / problem.dataset.n + 2.0 * l2 * flat)
 
 
-def _cap_rate(problem: Problem, step: float, most: float, rate_of: Callable[[Array], Any]) -> float:
-    """Cap the step at `most`, or for a small start at a tenth of `most` over its rate."""
+def _cap_rate(
+    problem: Problem, step: float, limit: float, rate_of: Callable[[Array], Any]
+) -> float:
+    """Cap the step at `limit`, or for a small start at a tenth of `limit` over its rate."""
     if problem.experiment.network.small_start:
         rate = float(rate_of(pulls(problem)))
-        most = 0.1 * most / rate if np.isfinite(rate) and rate > 0.0 else most
-        return min(step, most)
-    return min(step, most) if problem.network.starts_small else step
+        limit = 0.1 * limit / rate if np.isfinite(rate) and rate > 0.0 else limit
+        return min(step, limit)
+    return min(step, limit) if problem.network.starts_small else step
 
 
 def round_down(value: float) -> float:

@@ -125,10 +125,10 @@ class Stepper(EqualSteps):
         room = max(1, FRAME_BYTES // (self.problem.network.size * self.dtype.itemsize))
         while budget > 0 and self._mark < self.schedule.size and len(frames) < room:
             count = min(budget, int(self.schedule[self._mark]) - self._step)
-            done = self._advance(count)
-            self._step += done
-            budget -= done
-            if done < count:
+            n_taken = self._advance(count)
+            self._step += n_taken
+            budget -= n_taken
+            if n_taken < count:
                 return self._diverged_chunk(frames)
             if self._step == self.schedule[self._mark]:
                 frame = self._frame_of(self._flat(), self._step)

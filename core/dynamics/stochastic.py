@@ -99,10 +99,10 @@ class Stochastic(Stepper):
         """Return the steps from t = 0 to the end if the schedule needs them; else 0."""
         if self._dynamics.schedule == "constant" or not self.schedule.size:
             return 0
-        whole = self.problem.start.replay_dynamics
-        if not isinstance(whole, DynamicsSection):
+        dynamics = self.problem.start.replay_dynamics
+        if not isinstance(dynamics, DynamicsSection):
             return int(self.schedule[-1])
-        return int(self._clock.schedule(np.array([whole.until_log10_time]))[-1])
+        return int(self._clock.schedule(np.array([dynamics.until_log10_time]))[-1])
 
     def _parts(self) -> solver_state.Parts:
         order = {} if self._stream is None else {"order": self._stream.get_place()}
@@ -141,14 +141,14 @@ class Stochastic(Stepper):
     def _advance(self, count: int) -> int:
         if self._stream is None:
             return self._engine.take_steps(*self._nothing, count, self._step)
-        done = 0
-        while done < count:
-            xs, ys, batches = self._stream.next_batches(count - done)
-            now = self._engine.take_steps(xs, ys, batches, self._step + done)
-            done += now
+        n_taken = 0
+        while n_taken < count:
+            xs, ys, batches = self._stream.next_batches(count - n_taken)
+            now = self._engine.take_steps(xs, ys, batches, self._step + n_taken)
+            n_taken += now
             if now < batches:
                 break
-        return done
+        return n_taken
 
     def suggested_step(self) -> float:
         """Return a step that should not diverge; for Adam a tenth of the present one."""

@@ -132,13 +132,13 @@ class Stream(ABC):
 
     def _skip_examples(self, examples: int) -> None:
         """Skip the examples of a run that was continued without its state."""
-        blocks, rest = divmod(examples, self.block_size)
+        blocks, remainder = divmod(examples, self.block_size)
         for _ in range(blocks):
             self._skip_block()
         self._store_block_state()
-        if rest:
+        if remainder:
             self._fill()
-            self._place = rest
+            self._place = remainder
 
     def _skip_block(self) -> None:
         """Draw a block, and drop it."""

@@ -150,7 +150,7 @@ class TwoPhases(Stepper):
         budget = count
         if not self._has_started:
             self._has_started, budget = True, count - 1
-        done: int = kernel.outer_steps(
+        n_steps: int = kernel.outer_steps(
             self._a,
             self._H,
             self._y,
@@ -161,7 +161,7 @@ class TwoPhases(Stepper):
             self._most,
             *self._work,
         )
-        return count - budget + done
+        return count - budget + n_steps
 
     def _flat(self) -> NDArray[Any]:
         if not self._has_started:

@@ -121,19 +121,19 @@ class Hunt:
         path = self.retention.folder / f"{study.id}{HUNT_SUFFIX}"
         self.ledger = Ledger(path, study, self.size, self.question)
         if path.is_file() and not self.retention.force:
-            known = read_ledger(path, HUNT_SUFFIX)
-            self._check_question(known)
-            self.ledger.entries |= known.entries
+            ledger = read_ledger(path, HUNT_SUFFIX)
+            self._check_question(ledger)
+            self.ledger.entries |= ledger.entries
 
-    def _check_question(self, known: Ledger) -> None:
+    def _check_question(self, ledger: Ledger) -> None:
         differing = [
-            f"{key} {known.question.get(key, 'none')}, not {self.question.get(key, 'none')}"
-            for key in sorted(self.question.keys() | known.question.keys())
-            if known.question.get(key) != self.question.get(key)
+            f"{key} {ledger.question.get(key, 'none')}, not {self.question.get(key, 'none')}"
+            for key in sorted(self.question.keys() | ledger.question.keys())
+            if ledger.question.get(key) != self.question.get(key)
         ]
         if differing:
             raise InputError(
-                f"{known.path} belongs to another hunt ({'; '.join(differing)})",
+                f"{ledger.path} belongs to another hunt ({'; '.join(differing)})",
                 remedy="choose another folder",
                 typed="choose another folder with --output, or replace the hunt with --force",
             )
@@ -187,10 +187,10 @@ class Hunt:
     def _next(self, budget: Budget) -> tuple[Candidate, ...]:
         if len(self._digests) >= budget.runs:
             return ()
-        found = self._search.propose()
-        self.exhausted = not found
+        candidates = self._search.propose()
+        self.exhausted = not candidates
         # A larger budget will try the others of a truncated generation.
-        return tuple(one for one in found if one.index < budget.runs)
+        return tuple(one for one in candidates if one.index < budget.runs)
 
     def _train_generation(
         self, generation: Sequence[Candidate], pool: Pool, control: SweepControl
@@ -282,13 +282,13 @@ class Hunt:
 
     def _add_results(self, generation: Sequence[Candidate], new: Sequence[Candidate]) -> None:
         """Store the rows that have arrived; failed rows only of `new` runs."""
-        again = {one.index for one in new}
+        new_indices = {one.index for one in new}
         for one in generation:
             entry = self.ledger.entries.get(name_of(one.index))
             if one.index in self.tried or entry is None:
                 continue
             # A failure recorded by an earlier call does not count.
-            failed = one.index in again and entry.row.state == "failed"
+            failed = one.index in new_indices and entry.row.state == "failed"
             if self._is_known(one.index) or (failed and entry.digest == self._digests[one.index]):
                 point, has_arrays = one.point, one.point.arrays is not None
                 result = TrialResult(
@@ -336,8 +336,8 @@ class Hunt:
 
     def unranked_runs(self) -> list[TrialResult]:
         """Return the runs that failed, diverged, or have no number, in the order of trial."""
-        others = [one for one in self.tried.values() if not math.isfinite(self._score(one.index))]
-        return sorted(others, key=lambda one: one.index)
+        unranked = [one for one in self.tried.values() if not math.isfinite(self._score(one.index))]
+        return sorted(unranked, key=lambda one: one.index)
 
     def status(self) -> HuntStatus:
         best = self.tried[self._best[0][1]].value if self._best else math.nan

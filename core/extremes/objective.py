@@ -104,8 +104,8 @@ class ObjectiveReader:
             return cell.value_at(objective.text, claim_moment(objective.at))
         frames = range(run.frames)
         if objective.after:
-            started = (frame for frame in frames if cell.value(objective.after, frame) > 0.0)
-            frames = range(next(started, run.frames), run.frames)
+            later_frames = (frame for frame in frames if cell.value(objective.after, frame) > 0.0)
+            frames = range(next(later_frames, run.frames), run.frames)
         values = np.array([cell.value(objective.text, frame) for frame in frames])
         finite = values[np.isfinite(values)]
         if not finite.size:
@@ -240,9 +240,9 @@ def find_statement(text: str) -> Statement:
     slug_of_text = slug(text)
     if slug_of_text in slugs:
         return slugs[slug_of_text]
-    found = [name for name in slugs if slug_of_text and name.startswith(f"{slug_of_text}-")]
-    if len(found) == 1:
-        return slugs[found[0]]
-    if found:
-        raise InputError(f"{text} may be {' or '.join(found)}; write one of them.")
+    matches = [name for name in slugs if slug_of_text and name.startswith(f"{slug_of_text}-")]
+    if len(matches) == 1:
+        return slugs[matches[0]]
+    if matches:
+        raise InputError(f"{text} may be {' or '.join(matches)}; write one of them.")
     raise InputError(f"{text} is not a statement; {did_you_mean(slug_of_text, slugs)}")

@@ -129,8 +129,8 @@ class StartSpace(ArraySpace):
         return None if seed is None else Point(place, {NETWORK: seed})
 
     def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
-        known = self.arrays_of(parent)
-        arrays = {name: perturb(rng, known[name], step) for name in sorted(known)}
+        parent_arrays = self.arrays_of(parent)
+        arrays = {name: perturb(rng, parent_arrays[name], step) for name in sorted(parent_arrays)}
         return Point(parent.place, parent.seeds, arrays)
 
     def arrays_of(self, point: Point) -> Mapping[str, Array]:
@@ -265,9 +265,9 @@ class DataSpace(ArraySpace):
     def _flip_signs(self, rng: Generator, place: int, x: Array, i: int, step: float) -> None:
         """Change signs of coordinates of an example on a corner that keep its label right."""
         section = self.cells[place].experiment.data
-        most = max(2, round(0.5 * step * x.shape[1]))
+        max_flips = max(2, round(0.5 * step * x.shape[1]))
         for _ in range(TRIES):
-            count = int(rng.integers(1, most, endpoint=True))
+            count = int(rng.integers(1, max_flips, endpoint=True))
             row = x[i].copy()
             row[rng.choice(row.size, size=min(count, row.size), replace=False)] *= -1.0
             if self._preserves_label(section, x[i], row):

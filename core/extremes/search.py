@@ -184,16 +184,16 @@ class SeedSpace(Space):
     over = "seeds"
 
     def start_at(self, place: int) -> Point:
-        known = {key: self._own(place, key) for key in SEEDS}
-        return Point(place, {key: seed for key, seed in known.items() if seed is not None})
+        seeds = {key: self._own(place, key) for key in SEEDS}
+        return Point(place, {key: seed for key, seed in seeds.items() if seed is not None})
 
     def fresh(self, rng: Generator, number: int) -> Point | None:
         place, round_number = number % len(self.cells), number // len(self.cells)
         seed = self.ground.draw_seed(round_number, rng)
         if seed is None:
             return None
-        others = [key for key in (DATA, NETWORK) if self._own(place, key) is not None]
-        return Point(place, {RUN: seed} | {key: self.ground.draw_any_seed(rng) for key in others})
+        keys = [key for key in (DATA, NETWORK) if self._own(place, key) is not None]
+        return Point(place, {RUN: seed} | {key: self.ground.draw_any_seed(rng) for key in keys})
 
     def draw_neighbour(self, rng: Generator, parent: Point, step: float) -> Point | None:
         new, of_data = self.ground.draw_any_seed(rng), bool(rng.integers(2))
@@ -287,14 +287,14 @@ class Search:
     def propose(self) -> tuple[Candidate, ...]:
         """Return the next generation; empty once every point was tried."""
         size = self._first if self._count == 0 else GENERATION
-        found: list[Candidate] = []
+        candidates: list[Candidate] = []
         for index in range(self._count, self._count + size):
             candidate = self._candidate(index)
             if candidate is not None:
                 self._tried.add(candidate.point.digest)
-                found.append(candidate)
+                candidates.append(candidate)
         self._count += size
-        return tuple(found)
+        return tuple(candidates)
 
     def add_scores(self, generation: tuple[Candidate, ...], scores: Mapping[int, float]) -> None:
         """Take the scores of a generation's runs, by their numbers.
@@ -341,8 +341,8 @@ class Search:
             return None
         for _ in range(TRIES):
             # Half of the draws are near the best, a quarter near the second, and so on.
-            which = min(int(rng.geometric(0.5)) - 1, len(self._best) - 1)
-            parent = self._best[which]
+            rank = min(int(rng.geometric(0.5)) - 1, len(self._best) - 1)
+            parent = self._best[rank]
             point = self.space.draw_neighbour(rng, parent.point, self.step)
             if point is not None and point.digest not in self._tried:
                 return Candidate(index, "refined", parent.index, point)

@@ -41,7 +41,7 @@ def predicted_curves(
     tuple of BoundCurve
         NaN at other frames.
     """
-    found = []
+    curves = []
     for name in names:
         prediction = next((one for one in predictions_of(run, name) if one.applies(run)), None)
         if prediction is None:
@@ -50,8 +50,8 @@ def predicted_curves(
             item, values = observable_of(column), np.full(run.frames, np.nan)
             values[frames] = [float(item.value_at(run, index)) for index in frames.tolist()]
             label = prediction.label if column == prediction.name else ""
-            found.append(BoundCurve(f"{PREDICTED}{column}", label, name, values, prediction))
-    return tuple(found)
+            curves.append(BoundCurve(f"{PREDICTED}{column}", label, name, values, prediction))
+    return tuple(curves)
 
 
 def bound_at_frames(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
@@ -75,9 +75,21 @@ def bound_at_frames(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
     return values
 
 
+# A curve falls to its end if, within this share of its width, it loses this share of its height.
+END_SHARE, FALL_SHARE = 0.12, 0.1
+
+
 def end_label(name: str, x: Array, y: Array, colour: str) -> list[Label]:
-    """Return the name of a bound above its last finite point, of x and y (F,)."""
+    """Return the name of a curve of x and y (F,) above its last finite point.
+
+    A curve that falls to its end would run through the name: it has it below its first point.
+    """
     indices = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     if not (name and indices.size):
         return []
-    return [Label(float(x[indices[-1]]), float(y[indices[-1]]), plain(name), colour, "right")]
+    first, last = indices[0], indices[-1]
+    near = indices[x[indices] >= x[last] - END_SHARE * (x[last] - x[first])]
+    falls = float(y[near].max()) > float(y[last]) + FALL_SHARE * float(np.ptp(y[indices]))
+    if falls:
+        return [Label(float(x[first]), float(y[first]), plain(name), colour, "left", True)]
+    return [Label(float(x[last]), float(y[last]), plain(name), colour, "right")]

@@ -130,9 +130,9 @@ def _horizontal_axis(comparison: Comparison) -> tuple[Axis, list[Array]]:
     """Return the horizontal axis, and the places of each line on it."""
     against, lines = comparison.question.against, comparison.lines
     places = [to_axis_numbers(line.places, against) for line in lines]
-    known = np.concatenate([np.empty(0), *places])
-    known = known[np.isfinite(known)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    values = np.concatenate([np.empty(0), *places])
+    values = values[np.isfinite(values)]
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     if against == "log10_time":
@@ -158,9 +158,9 @@ def _decades(low: float, high: float) -> tuple[tuple[float, str], ...]:
 def _vertical_axis(lines: Sequence[ComparedLine], label: str) -> Axis:
     """Return the vertical axis."""
     parts = [part for line in lines for part in (line.values, line.low, line.high)]
-    known = np.concatenate([np.empty(0), *parts])
-    known = known[np.isfinite(known)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    values = np.concatenate([np.empty(0), *parts])
+    values = values[np.isfinite(values)]
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     if high - low <= 1e-12 * max(abs(high), 1e-300):
         room = 0.5 * abs(high) or 0.5
         low, high = low - room, high + room

@@ -258,6 +258,6 @@ def _save_film(
         return save_film(opened, path, options, progress=partial(_write_progress, counter), **film)
 
 
-def _write_progress(counter: Path, done: int, total: int) -> None:
+def _write_progress(counter: Path, n_done: int, total: int) -> None:
     with suppress(OSError):  # the film itself reports a full disk
-        counter.write_text(f"{done} {total}")
+        counter.write_text(f"{n_done} {total}")

@@ -161,9 +161,9 @@ def frames_shown(
         moments[0] = -np.inf
     # 1e-9 covers rounding, at the end and at moments that equal a frame's time.
     moments[-1] = ends[1] + 1e-9
-    shown = np.searchsorted(places, moments + 1e-9, side="right") - 1
-    shown = np.concatenate([shown, np.full(count - moving, shown[-1])])
-    return np.maximum(shown, 0).astype(np.int64)
+    frames = np.searchsorted(places, moments + 1e-9, side="right") - 1
+    frames = np.concatenate([frames, np.full(count - moving, frames[-1])])
+    return np.maximum(frames, 0).astype(np.int64)
 
 
 @final
@@ -199,7 +199,7 @@ class Drawer:
         # Axes and texts never change in a film: drawn once, then copied.
         self._background = canvas.copy_from_bbox(figure.bbox)
 
-    def draw(self, shown: Sequence[int], log10_time: float) -> Pixels:
+    def draw(self, frames: Sequence[int], log10_time: float) -> Pixels:
         """Return the picture (height, width, 3) in which run k shows its frame shown[k]."""
         from core.figures.draw import figure_text, ink_artists, matplotlib_style
 
@@ -207,7 +207,7 @@ class Drawer:
         self._canvas.restore_region(self._background)
         with matplotlib_style():
             for panel, axes, data in zip(scene.panels, self._axes, self._data, strict=True):
-                place, ink = self._place(panel, axes, data, shown[panel.row])
+                place, ink = self._place(panel, axes, data, frames[panel.row])
                 for artist in ink_artists(place, ink, scene.palette, scene.points):
                     place.add_artist(artist)
                     place.draw_artist(artist)
@@ -368,12 +368,12 @@ def save_film(
             replace_file(path) as (temporary, file),
             film_writer(temporary, file, pixels, frames_per_second, options.palette) as writer,
         ):
-            for done, milliseconds in enumerate(durations, 1):
+            for n_frames, milliseconds in enumerate(durations, 1):
                 if cancelled is not None and cancelled():
                     raise _CancelledError
                 writer.add(next(pictures), milliseconds)
                 if progress is not None:
-                    progress(done, count)
+                    progress(n_frames, count)
     except _CancelledError:
         return False
     return True

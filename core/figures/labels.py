@@ -6,14 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from core.comparison.description import describe
+from core.comparison.names import WIDTH, run_names
 from core.figures.numbers import math_text
 from core.figures.primitives import NO_BREAK, plain
 from core.numbers import time_text
 from core.runs import Run
 from core.runs.settings import known_settings, unknown_settings
 from core.study_file.dynamics import RecordedLoop
-from core.study_file.words import number_names, setting_words
-from core.terminal.text import shorten
+from core.study_file.words import setting_words
 
 Fields = dict[str, Any]
 
@@ -34,7 +35,6 @@ SETTINGS = (
 )
 # Settings that do not define a run: device, number of frames, file names.
 NEVER_NAMED = ("recording.", "run.device", "network.init_path", "data.path", "data.understood")
-CONTENT = ".content"  # suffix of keys that hold checksums of given arrays
 
 
 def fields(run: Run) -> Fields:
@@ -52,42 +52,27 @@ def fields(run: Run) -> Fields:
 
 def phrase(key: str, value: Any) -> str:
     """Return a field of an experiment in words, as mathtext."""
-    words = math_text(plain(setting_words(key, value)))
-    return re.sub(r"^([a-z]) = ", r"$\1$ = ", words)
+    return symbol_words(setting_words(key, value))
 
 
-def differing_keys(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the dotted keys in which runs differ, of different kinds those that all have.
-
-    The horizon is named only where nothing else differs. Checksums of given arrays name nothing.
-    """
-    keys = _differing_keys(runs)
-    lasting = [key for key in keys if key != "dynamics.until_log10_time"]
-    return tuple(key for key in lasting or keys if not key.endswith(CONTENT))
-
-
-def _differing_keys(runs: Sequence[Run]) -> list[str]:
-    tables = [fields(run) for run in runs]
-    shared = [key for key in tables[0] if all(key in table for table in tables)]
-    return [key for key in shared if any(table[key] != tables[0][key] for table in tables)]
+def symbol_words(words: str) -> str:
+    """Return settings in words as mathtext, with single letters as symbols."""
+    parts = (math_text(plain(part)) for part in words.split(", "))
+    return ", ".join(re.sub(r"^([a-z]) = ", r"$\1$ = ", part) for part in parts)
 
 
 def headings(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return a heading for each run: its differing settings, or the width of a single run.
+    """Return a heading for each run, as mathtext: its name beside the others.
 
-    Runs of different given arrays have their titles, if these differ. Repeats are numbered.
+    A run alone has the settings that its study varies, or its width: the title is the figure's.
     """
-    keys = differing_keys(runs) if len(runs) > 1 else ("network.m",)
-    titles = [plain(shorten(run.title)) for run in runs]
-    texts = []
-    for run, title in zip(runs, titles, strict=True):
-        values = fields(run)
-        parts = [phrase(key, values[key]) for key in keys if values[key] is not None]
-        texts.append(", ".join(parts) or title or "run")
-    if any(key.endswith(CONTENT) for key in _differing_keys(runs)) and all(titles):
-        texts = titles if len(set(titles)) == len(titles) else texts
-    texts = number_names(texts)
-    return tuple(text + _ending_text(run) for text, run in zip(texts, runs, strict=True))
+    described = [describe(run) for run in runs]
+    names = run_names(described)
+    if len(runs) == 1 and not described[0].keys:
+        names = [described[0].words([WIDTH])]
+    return tuple(
+        symbol_words(name) + _ending_text(run) for name, run in zip(names, runs, strict=True)
+    )
 
 
 def _ending_text(run: Run) -> str:
@@ -99,7 +84,7 @@ def _ending_text(run: Run) -> str:
 
 def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
     """Return what all runs have in common, and the last time shown, in words."""
-    different = set(differing_keys(runs)) if len(runs) > 1 else {"network.m"}
+    in_heading = set(describe(runs[0]).keys or [WIDTH]) if len(runs) == 1 else ()
     values = fields(runs[0])
     shared = [fields(run) for run in runs]
     # Seeds do not apply to another program's loop.
@@ -107,7 +92,7 @@ def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
     parts = [
         phrase(key, values[key])
         for key in SETTINGS
-        if key not in different
+        if key not in in_heading
         and not (seedless and key.endswith(".seed"))
         and values.get(key) is not None
         and all(table.get(key) == values[key] for table in shared)

@@ -23,6 +23,8 @@ MARGIN, LINE = 2.5, 3.2
 MOST_COLUMNS = 4
 KEY_LINE = 3.5
 LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # sides of a panel
+# A sheet without a height is kept to the text height of A4, by panels as low as this.
+PAPER_HEIGHT, LOW = 240.0, 28.0
 LOWEST = 24.0  # height of panels that are lowered to fit a page
 PAGE_HEIGHT = 240.0  # text height of a page; higher figures get lower panels
 LETTER_EM, BOLD_EM = 0.54, 0.71  # mean width of a letter; bold lines of titles reach .705
@@ -107,15 +109,15 @@ def wrap(text: str, width_mm: float, points: float, em: float = LETTER_EM) -> li
     >>> wrap(r"half the $\ell_1$ margin", 10.0, 7.0)
     ['half the', '$\\ell_1$', 'margin']
     """
-    most = max(int(width_mm / (em * points * MM_PER_POINT)), 8)
+    width = max(int(width_mm / (em * points * MM_PER_POINT)), 8)
     formulas = re.findall(r"(?<!\\)\$[^$]*(?<!\\)\$", text)
     for position, formula in enumerate(formulas):
-        shown = re.sub(r"\\(,|[A-Za-z]+)|[{}$^_]", lambda m: "o" * (len(m[0]) > 2), formula)
+        letters = re.sub(r"\\(,|[A-Za-z]+)|[{}$^_]", lambda m: "o" * (len(m[0]) > 2), formula)
         # A placeholder as long as the visible formula, of characters that occur in no text and at
         # which no line is broken.
-        stand_in = f"\x00{position}" + "\x01" * max(len(shown) - len(f"{position}") - 1, 0)
+        stand_in = f"\x00{position}" + "\x01" * max(len(letters) - len(f"{position}") - 1, 0)
         text = text.replace(formula, stand_in, 1)
-    lines = textwrap.wrap(text, most, break_on_hyphens=False)
+    lines = textwrap.wrap(text, width, break_on_hyphens=False)
     return [re.sub(r"\x00(\d+)\x01*", lambda m: formulas[int(m[1])], line) for line in lines]
 
 
@@ -272,18 +274,20 @@ def page(
     foot: list[str] = []
     for paragraph in footer if sheet.caption else ():
         foot += wrap(paragraph, width - 2 * edge, sheet.points)
-    shown = [wrap(heading, width - 2 * edge, sheet.points + 1.0) for heading in headings]
+    wrapped = [wrap(heading, width - 2 * edge, sheet.points + 1.0) for heading in headings]
     if not sheet.caption and len(headings) == 1:
-        shown = [[]]  # a single run needs no heading
+        wrapped = [[]]  # a single run needs no heading
     below = line_height * (len(foot) + 1) - line_height + edge if foot else 0.0
-    fixed = top + sum(len(one) for one in shown) * line_height + below
+    fixed = top + sum(len(one) for one in wrapped) * line_height + below
     lines = grid.lines(len(keys[0]))
-    fixed += len(shown) * (HEADING - LINE + lines * FOOT) * scale + sum(map(sum, rooms))
+    fixed += len(wrapped) * (HEADING - LINE + lines * FOOT) * scale + sum(map(sum, rooms))
     # Square panels, lower ones on a wide sheet.
     usual = grid.side if sheet.width is None else min(grid.side, HIGHEST * scale)
-    high = panel_height(sheet, usual, fixed, len(shown) * lines)
+    count = len(wrapped) * lines
+    usual = min(usual, max(LOW * scale, (PAPER_HEIGHT * scale - fixed) / count))
+    high = panel_height(sheet, usual, fixed, count)
     boxes = []
-    for heading, heads in zip(shown, rooms, strict=True):
+    for heading, heads in zip(wrapped, rooms, strict=True):
         for text in heading:
             texts.append(Text(edge, top + 3.0 * scale, text, sheet.points + 1.0))
             top += line_height

@@ -119,30 +119,30 @@ def margin_axis(
     or earlier.
     """
     places = [time.place(trace.keys) for trace in traces]
-    known = [x[np.isfinite(x)] for x in places]
-    ends = [x for x in known if x.size]
+    finite_places = [x[np.isfinite(x)] for x in places]
+    ends = [x for x in finite_places if x.size]
     start, end = (min(x[0] for x in ends), max(x[-1] for x in ends)) if ends else (0.0, 0.0)
-    everything, late = [np.zeros(1)], [np.zeros(1)]
+    all_values, late = [np.zeros(1)], [np.zeros(1)]
     for trace, x in zip(traces, places, strict=True):
         for values in trace.values:
             finite = np.isfinite(values)
-            everything.append(values[finite])
+            all_values.append(values[finite])
             late.append(values[finite & (x >= 0.25 * start + 0.75 * end)])
-    top = float(np.concatenate(everything).max())
+    top = float(np.concatenate(all_values).max())
     lines = [(one.factor or 0.0) * one.bracket.upper for one in references if one.drawable]
     # Shares show the full range, with space for the reference's name above it.
     shares = {trace.share_of for trace in traces}
     if shares != {""}:
         top = max(top, 1.2)
-    shown = [line for line in lines if 0.0 < line <= REACH * top]
-    top = max([top, *shown])
+    nearby_lines = [line for line in lines if 0.0 < line <= REACH * top]
+    top = max([top, *nearby_lines])
     reach = max(top, -float(np.concatenate(late).min()))
-    bottom = max(float(np.concatenate(everything).min()), -reach)
+    bottom = max(float(np.concatenate(all_values).min()), -reach)
     if reach == 0.0:
         top, bottom = 0.01, -0.01
     pad = 0.06 * (top - bottom)
-    if shown:  # space for a label above the line
-        top = max(top, max(shown) + 0.1 * (top - bottom))
+    if nearby_lines:  # space for a label above the line
+        top = max(top, max(nearby_lines) + 0.1 * (top - bottom))
     label = "normalised margin"
     if shares != {""}:
         label = f"share of {math_label(shares.pop())}" if len(shares) == 1 else "share promised"
@@ -365,14 +365,14 @@ def landmarks_of(
     run: Run, names: Sequence[str], curves: Sequence[Array]
 ) -> tuple[PlacedLandmark, ...]:
     """Return the landmarks of curves (T,) by their names; none of a curve without a value."""
-    found = []
+    landmarks = []
     for k, (name, values) in enumerate(zip(names, curves, strict=True)):
         landmark = observable_of(name).landmark
         one = None if landmark is None else landmark(run)
         finite = values[np.isfinite(values)]
         if one is not None and finite.size:
-            found.append(PlacedLandmark(k, one, one.value <= REACH * float(finite.max())))
-    return tuple(found)
+            landmarks.append(PlacedLandmark(k, one, one.value <= REACH * float(finite.max())))
+    return tuple(landmarks)
 
 
 def landmark_levels(
@@ -383,9 +383,9 @@ def landmark_levels(
     `height` is that of the panel in millimetres. A line beyond the frame has its name at the edge,
     with an arrow.
     """
-    known = sorted((one for one in placed if np.isfinite(one[1])), key=lambda one: -one[1])
+    by_height = sorted((one for one in placed if np.isfinite(one[1])), key=lambda one: -one[1])
     room = line_height(y, height, points)
-    heights = label_heights([place for _, place, _ in known], y, room)
+    heights = label_heights([place for _, place, _ in by_height], y, room)
     return tuple(
         Level(
             place,
@@ -395,5 +395,5 @@ def landmark_levels(
             label_at=label_at,
             meaning=landmark.value,
         )
-        for (landmark, place, colour), label_at in zip(known, heights, strict=True)
+        for (landmark, place, colour), label_at in zip(by_height, heights, strict=True)
     )

@@ -127,8 +127,8 @@ class PanelData:
         full, now = panel.ink, self.ink(panel, self.lasts[row], ())
         later = [replace(one, colours=with_opacity(one.colours, FAINT)) for one in full.curves]
         # The ring is drawn as on the screen, also if the moment is later.
-        known = {dots.name for dots in now.dots}
-        rings = [one for one in full.dots if one.marker is Marker.RING and one.name not in known]
+        names = {dots.name for dots in now.dots}
+        rings = [one for one in full.dots if one.marker is Marker.RING and one.name not in names]
         return replace(
             now, curves=(*later, *now.curves), dots=(*now.dots, *rings), words=full.words
         )
@@ -192,11 +192,11 @@ class PanelData:
         if panel.kind == "margins":  # labels and triangles depend on the range
             references, points = self.shown.references_of(panel.row), self.shown.sheet.points
             own, palette = self.margins[panel.row], self.palette
-            again = margin_panel(
+            cropped = margin_panel(
                 panel.row, "", box, own, self.across, y, palette, references, points
             )
-            ink = self._add_bounds(panel.row, again.ink, own.frames.size)
-            return replace(panel, ink=ink, levels=again.levels)
+            ink = self._add_bounds(panel.row, cropped.ink, own.frames.size)
+            return replace(panel, ink=ink, levels=cropped.levels)
         if panel.kind in self.traces:
             levels = self.traces[panel.kind].levels(panel.row, y, box.height)
             return replace(panel, levels=levels)
@@ -220,8 +220,8 @@ class PanelData:
         """
         nodes, palette = self.tracks[row], self.palette
         position = int(np.searchsorted(nodes.frames, index))
-        seen = follow_nodes(nodes, position)
-        return neurons_panel(row, "", box, seen, self.projections[row], palette, position)[0]
+        followed = follow_nodes(nodes, position)
+        return neurons_panel(row, "", box, followed, self.projections[row], palette, position)[0]
 
     def ink(self, panel: Panel, index: int, data: Sequence[Dots]) -> PanelContent:
         """Return what a panel shows at a frame.
@@ -258,21 +258,21 @@ class PanelData:
             ink = margin_ink(traces, count, self.across, panel.y, self.palette)
             return self._add_bounds(row, ink, count)
         past = [frame for frame in self.moment_frames[row] if frame < index]
-        run, chosen, shown = self.runs[row], self._selection_of(row), [*past, index]
+        run, chosen, indices = self.runs[row], self._selection_of(row), [*past, index]
         pins = self.shown.view.pins(row)
-        return sorted_ink(run, kind, shown, self.moments, self.palette, chosen, pins)
+        return sorted_ink(run, kind, indices, self.moments, self.palette, chosen, pins)
 
 
 def compute_panel_data(
     runs: Sequence[Run],
     panels: Sequence[str],
     lasts: Sequence[int],
-    shown: FigureOptions,
+    options: FigureOptions,
     stops: Sequence[NDArray[np.int64]] | None = None,
 ) -> PanelData:
     """Compute what panels show of runs up to the frames `lasts`; a film shows `stops`."""
-    view, palette = shown.view, shown.palette
-    chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, shown.selected, strict=False))
+    view, palette = options.view, options.palette
+    chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, options.selected, strict=False))
     time = time_axis(runs, lasts)
     times = moments(runs, lasts, time)
     frames = tuple(times.frames(run, last) for run, last in zip(runs, lasts, strict=True))
@@ -286,29 +286,29 @@ def compute_panel_data(
     projections: list[Projection] = []
     if "neurons" in panels:
         for row, (run, last) in enumerate(zip(runs, lasts, strict=True)):
-            projections.append(checked_projection(run, shown.plane))
+            projections.append(checked_projection(run, options.plane))
             at = trail_frames(last, run.network.m) if stops is None else stops[row]
             nodes = track(projections[-1], at, view.nodes == "directions", view.roots)
             mask = chosen[row] if row < len(chosen) else None
             tracks.append(replace(nodes, chosen=mask, pinned=view.pins(row)))
     if "margins" in panels:
         margins = [
-            margin_traces(run, last, view.against, shown.promise_of(row))
+            margin_traces(run, last, view.against, options.promise_of(row))
             for row, (run, last) in enumerate(zip(runs, ends, strict=True))
         ]
-        lines = [one for row in range(len(runs)) for one in shown.references_of(row)]
+        lines = [one for row in range(len(runs)) for one in options.references_of(row)]
         axes["margins"] = margin_axis(margins, x, lines)
     for kind in SORTED:
         if kind in panels:
             axes[kind] = value_axis(runs, kind, frames)
     if "curves" in panels:
-        traces["curves"] = curves_panels(runs, ends, x, palette, view, shown.sheet.points)
+        traces["curves"] = curves_panels(runs, ends, x, palette, view, options.sheet.points)
     if "spectrum" in panels:
         traces["spectrum"] = spectrum_panels(runs, ends, x, palette, view)
     return PanelData(
         tuple(runs),
         tuple(lasts),
-        shown,
+        options,
         tuple(projections),
         time,
         x,

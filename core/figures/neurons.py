@@ -161,15 +161,15 @@ def track(
         track = Track(frames, places, kind, norm, 0, 1.0, 0.0 * one, classes, inner, directed=True)
         return replace(track, rays=rays_of(projection))
     # Late nodes exceed float64: show them at the rim instead of nowhere.
-    everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
-    extents = np.abs(everything).max(axis=(1, 2))
+    finite = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
+    extents = np.abs(finite).max(axis=(1, 2))
     extent = float(extents.max())
     with np.errstate(divide="ignore"):
         logs = np.log10(extents)
     power = unit_power(float(logs.max()))
     scale = 10.0**-power
     kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
-    scaled_points, reach = everything * scale, extent * scale
+    scaled_points, reach = finite * scale, extent * scale
     return Track(
         frames, scaled_points, kind, norm, power, reach, logs, classes, inner, rooted=rooted
     )
@@ -321,8 +321,8 @@ def _axes(nodes: Track, data: Sequence[Dots], box: Box, labels: Sequence[str]) -
     unit = f" ({math_number(f'10^{nodes.power}')})" if nodes.power else ""
     if nodes.rooted:
         bare = [Axis(-half, half, (), label + unit, "roots") for label in labels]
-        both = [with_range(one, -end, end) for one, end in zip(bare, halves, strict=True)]
-        return both[0], both[1]
+        axes = [with_range(one, -end, end) for one, end in zip(bare, halves, strict=True)]
+        return axes[0], axes[1]
     return (
         Axis(-halves[0], halves[0], linear_ticks(-halves[0], halves[0], 6), labels[0] + unit),
         Axis(-halves[1], halves[1], linear_ticks(-halves[1], halves[1], 6), labels[1] + unit),

@@ -181,9 +181,9 @@ def chosen_dots(run: Run, kind: str, index: int, chosen: Chosen, colour: Array) 
     """Return the selected nodes (m,) at their ranks in a frame, as dots of one RGBA colour (4,)."""
     values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].value_at(run, index), dtype=np.float64)
     order = np.argsort(values, kind="stable")
-    shown = chosen[order] & np.isfinite(values[order])
-    count = int(np.count_nonzero(shown))
-    x, y = ranks(values.size)[shown], values[order][shown]
+    is_visible = chosen[order] & np.isfinite(values[order])
+    count = int(np.count_nonzero(is_visible))
+    x, y = ranks(values.size)[is_visible], values[order][is_visible]
     return Dots("selected", x, y, np.tile(colour, (count, 1)), np.full(count, 9.0))
 
 
@@ -290,12 +290,12 @@ def wave_inks(count: int, palette: Palette) -> NDArray[np.uint8]:
     return np.vstack([grey, frequency_colours(count, palette)[:, :3]])
 
 
-def wave_colours(found: NodeWaves, palette: Palette, weight: Floats | None = None) -> Floats:
+def wave_colours(waves: NodeWaves, palette: Palette, weight: Floats | None = None) -> Floats:
     """Return colours of the nodes in their order: that of the frequency, deeper for more.
 
     Parameters
     ----------
-    found : NodeWaves
+    waves : NodeWaves
         Nodes of a frame.
     palette : Palette
         Colours.
@@ -307,9 +307,9 @@ def wave_colours(found: NodeWaves, palette: Palette, weight: Floats | None = Non
     array (K + 1, m, 3)
         RGB, 0 to 255; grey for k = 0.
     """
-    ground, inks = rgb(palette.background), wave_inks(found.strength.shape[0] - 1, palette)
-    depth = found.strength if weight is None else found.strength * weight
-    return np.asarray(ground + depth[:, found.order, None] * (inks[:, None, :] - ground))
+    ground, inks = rgb(palette.background), wave_inks(waves.strength.shape[0] - 1, palette)
+    depth = waves.strength if weight is None else waves.strength * weight
+    return np.asarray(ground + depth[:, waves.order, None] * (inks[:, None, :] - ground))
 
 
 @final
@@ -361,12 +361,12 @@ class WavePanel:
             return PanelContent(
                 note=MISSING.replace(" networks", "\nnetworks").replace(" have", "\nhave")
             )
-        found = node_waves(self.run, index)
-        note = NOTHING if found.empty else ""
-        return self._phases(found, note) if self.kind == "phases" else self._waves(found, note)
+        waves = node_waves(self.run, index)
+        note = NOTHING if waves.empty else ""
+        return self._phases(waves, note) if self.kind == "phases" else self._waves(waves, note)
 
-    def _waves(self, found: NodeWaves, note: str) -> PanelContent:
-        colours = np.rint(wave_colours(found, self.palette)).astype(np.uint8)
+    def _waves(self, waves: NodeWaves, note: str) -> PanelContent:
+        colours = np.rint(wave_colours(waves, self.palette)).astype(np.uint8)
         rows, m = colours.shape[:2]
         if m == 1:  # two points at least are evenly spaced
             colours, m = np.repeat(colours, 2, axis=1), 2
@@ -374,21 +374,21 @@ class WavePanel:
         raster = Raster(half, m * 2.0 * half - half, 0.0, rows - 1.0, colours, smooth=False)
         return PanelContent(rasters=(raster,), note=note)
 
-    def _phases(self, found: NodeWaves, note: str) -> PanelContent:
+    def _phases(self, waves: NodeWaves, note: str) -> PanelContent:
         palette = self.palette
         ends = np.array([[-1.05, 1.05]])
         grey = rgba(palette.muted)[None, :]
         line = Curves("th_w = th_u + th_v", ends, ends, grey, np.array([0.8]), "dashed")
         if note:
             return PanelContent((line,), note=note)
-        ramp = frequency_colours(self._count, palette)[found.frequency - 1]
-        order = np.argsort(found.size, kind="stable")  # largest on top
-        areas = SMALLEST + (LARGEST - SMALLEST) * found.size**2
-        x, y = found.points[order].T
+        ramp = frequency_colours(self._count, palette)[waves.frequency - 1]
+        order = np.argsort(waves.size, kind="stable")  # largest on top
+        areas = SMALLEST + (LARGEST - SMALLEST) * waves.size**2
+        x, y = waves.points[order].T
         nodes = Dots("nodes", x, y, ramp[order], areas[order], edge=palette.background)
-        pins = [j for j in self.pins if j < len(found.size)]
+        pins = [j for j in self.pins if j < len(waves.size)]
         if not pins:
             return PanelContent((line,), (nodes,))
-        x, y = found.points[pins].T
+        x, y = waves.points[pins].T
         rings, names = rings_of(x, y, pins, palette)
         return PanelContent((line,), (nodes, rings), words=names)

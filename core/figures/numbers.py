@@ -99,13 +99,13 @@ def _symbol(name: re.Match[str]) -> str:
 # ------------------------------------------------------------------------------------ ticks
 
 
-def nice_step(span: float, most: int) -> float:
-    """Return the smallest step 1, 2 or 5 times a power of ten of which `most` fit into a span.
+def nice_step(span: float, max_steps: int) -> float:
+    """Return the smallest step 1, 2 or 5 times a power of ten of which `max_steps` fit into a span.
 
     >>> nice_step(1.0, 5), nice_step(0.09, 4)
     (0.2, 0.05)
     """
-    rough = span / most
+    rough = span / max_steps
     power = 10.0 ** math.floor(math.log10(rough))
     for factor in (1.0, 2.0, 5.0, 10.0):
         # 1e-9: rounding must not lose a step of a span of exactly that many steps.
@@ -150,14 +150,14 @@ def named_ticks(
     return tuple((place, text) for text, place in reversed(first.items()))
 
 
-def linear_ticks(low: float, high: float, most: int = 5) -> tuple[tuple[float, str], ...]:
+def linear_ticks(low: float, high: float, max_ticks: int = 5) -> tuple[tuple[float, str], ...]:
     """Return ticks in [low, high] at multiples of a nice step.
 
     Parameters
     ----------
     low, high : float
         Ends of the axis.
-    most : int
+    max_ticks : int
         Most steps between them.
 
     Returns
@@ -172,7 +172,7 @@ def linear_ticks(low: float, high: float, most: int = 5) -> tuple[tuple[float, s
     """
     if not LEAST_SPAN <= high - low < math.inf:
         return ()
-    step = nice_step(high - low, most)
+    step = nice_step(high - low, max_ticks)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     # Rounded: 3 times .1 is .30000000000000004.

@@ -97,8 +97,8 @@ class ViewOptions:
 
     def region(self, row: int, panel: str) -> Region | None:
         """Return the range of a panel; None for its own."""
-        found = [one for one in self.regions if (one.row, one.panel) == (row, panel)]
-        return found[-1] if found else None
+        regions = [one for one in self.regions if (one.row, one.panel) == (row, panel)]
+        return regions[-1] if regions else None
 
 
 PLAIN = ViewOptions()
@@ -112,8 +112,10 @@ def check_view_options(view: ViewOptions, runs: Sequence[Run] = ()) -> None:
     from core.observables.observable import Shape
     from core.observables.registry import observable_in
 
-    found = {name: observable_in(runs, name) for name in view.curves}
-    wrong = [name for name, one in found.items() if one is None or one.shape is not Shape.SCALAR]
+    observables = {name: observable_in(runs, name) for name in view.curves}
+    wrong = [
+        name for name, one in observables.items() if one is None or one.shape is not Shape.SCALAR
+    ]
     if wrong or not 0 < len(view.curves) <= MOST_CURVES:
         clause = f"{wrong[0][:60]!r} is not one of" if wrong else f"choose 1 to {MOST_CURVES} of"
         raise InputError(
@@ -173,8 +175,8 @@ class FigureOptions:
         if promise is None or promise.margin is None:
             return margins
         promised = promise.margin
-        others = tuple(one for one in margins if one.reference.name != promised.reference.name)
-        return scale_margins((*others, promised), promise.scale)
+        unpromised = tuple(one for one in margins if one.reference.name != promised.reference.name)
+        return scale_margins((*unpromised, promised), promise.scale)
 
 
 USUAL = FigureOptions()

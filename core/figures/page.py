@@ -106,14 +106,14 @@ def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions)
     options : PageOptions
         Frames are limited by MOST_NUMBERS of all nodes.
     """
-    chosen, known = ", ".join(panels) or "none", ", ".join(PAGE_PANELS)
+    chosen, allowed = ", ".join(panels) or "none", ", ".join(PAGE_PANELS)
     if "predictor" in panels:
         raise InputError(
             "A page cannot show the predictor, which would be recomputed at every frame; choose "
-            f"among {known}, or make a film."
+            f"among {allowed}, or make a film."
         )
     if not panels or not set(panels) <= set(PAGE_PANELS) or len(set(panels)) < len(panels):
-        raise InputError(f"The views {chosen[:200]}: choose one or more of {known}, each once.")
+        raise InputError(f"The views {chosen[:200]}: choose one or more of {allowed}, each once.")
     check_runs(runs)
     if not FEWEST_FRAMES <= options.frames <= MOST_FRAMES:
         raise InputError(
@@ -121,23 +121,23 @@ def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions)
             f"{MOST_FRAMES}, usually {PAGE_FRAMES}."
         )
     if options.colours not in PAGE_COLOURS:
-        known = ", ".join(PAGE_COLOURS)
-        raise InputError(f"The colours {options.colours[:40]!r}: allowed are {known}.")
+        allowed = ", ".join(PAGE_COLOURS)
+        raise InputError(f"The colours {options.colours[:40]!r}: allowed are {allowed}.")
     count = numbers_in(runs, panels, frames_of(runs, options.frames))
     if count > MOST_NUMBERS:
-        most = max(options.frames * MOST_NUMBERS // count, FEWEST_FRAMES)
+        max_frames = max(options.frames * MOST_NUMBERS // count, FEWEST_FRAMES)
         raise InputError(
             f"These runs have too many neurons for a page of {options.frames} frames, which would "
             f"hold {count / 1e6:.3g} million numbers, more than {MOST_NUMBERS / 1e6:.3g} million",
-            remedy=f"choose at most {most} frames, or fewer runs or views",
-            typed=f"give --frames {most}, or fewer runs or --views",
+            remedy=f"choose at most {max_frames} frames, or fewer runs or views",
+            typed=f"give --frames {max_frames}, or fewer runs or --views",
         )
 
 
 def page_html(
     runs: Sequence[Run],
     panels: Sequence[str] | None = None,
-    shown: FigureOptions | None = None,
+    figure_options: FigureOptions | None = None,
     options: PageOptions = USUAL,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
@@ -152,7 +152,7 @@ def page_html(
         One to ten runs, each with a frame.
     panels : sequence of str, optional
         Views; by default `views_of`.
-    shown : FigureOptions, optional
+    figure_options : FigureOptions, optional
         Plane, reference margins, selected nodes, ranges and pins; a page has both palettes.
     options : PageOptions
         Moments, title and colours.
@@ -172,18 +172,18 @@ def page_html(
     CancelledPageError
         `cancelled` returned True.
     """
-    shown = FigureOptions(LIGHT) if shown is None else shown
+    figure_options = FigureOptions(LIGHT) if figure_options is None else figure_options
     panels = views_of(runs) if panels is None else choose_panels(panels, runs)
     check_page(runs, panels, options)
-    check_view_options(shown.view, runs)
+    check_view_options(figure_options.view, runs)
 
-    def watch(done: int, total: int) -> None:
+    def watch(n_done: int, total: int) -> None:
         if cancelled is not None and cancelled():
             raise CancelledPageError
         if progress is not None:
-            progress(done, total)
+            progress(n_done, total)
 
-    pages = compute_pages(runs, panels, frames_of(runs, options.frames), shown, watch)
+    pages = compute_pages(runs, panels, frames_of(runs, options.frames), figure_options, watch)
     data = content(pages, options.title, watch)
     data |= {"start": options.colours, "program": f"Marginscope {core.__version__}"}
     return assemble_page(data)
@@ -193,7 +193,7 @@ def save_page(
     runs: Sequence[Run],
     path: Path,
     panels: Sequence[str] | None = None,
-    shown: FigureOptions | None = None,
+    figure_options: FigureOptions | None = None,
     options: PageOptions = USUAL,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
@@ -221,7 +221,7 @@ def save_page(
     """
     check_page_path(path)
     try:
-        text = page_html(runs, panels, shown, options, progress, cancelled)
+        text = page_html(runs, panels, figure_options, options, progress, cancelled)
     except CancelledPageError:
         return False
     write_whole(path, text.encode())

@@ -81,14 +81,14 @@ class Pages:
         return letter_of(place, len(self.kinds) * len(self.material.runs))
 
 
-def frames_of(runs: Sequence[Run], most: int) -> tuple[Frames, ...]:
-    """Return the frame of each run at each moment of a page, at most `most` moments.
+def frames_of(runs: Sequence[Run], max_frames: int) -> tuple[Frames, ...]:
+    """Return the frame of each run at each moment of a page, at most `max_frames` moments.
 
     A single run shows its own frames, thinned. Several show their last frames at moments that pass
     evenly on the axis of time.
     """
     lasts = [run.frames - 1 for run in runs]
-    count = min(most, max(lasts) + 1)
+    count = min(max_frames, max(lasts) + 1)
     if len(runs) == 1:
         return (np.linspace(0, lasts[0], count).round().astype(np.int64),)
     axis = time_axis(runs, lasts)
@@ -105,7 +105,7 @@ def compute_pages(
     runs: Sequence[Run],
     kinds: Sequence[str],
     frames: tuple[Frames, ...],
-    shown: FigureOptions,
+    options: FigureOptions,
     watch: Watch,
 ) -> Pages:
     """Compute the material of a page.
@@ -118,7 +118,7 @@ def compute_pages(
         Views of the page.
     frames : tuple of array (moments,)
         Frame of each run at each moment.
-    shown : FigureOptions
+    options : FigureOptions
         Plane and contents; the palette is not used.
     watch : callable
         Gets the number of parts done, and that of all parts.
@@ -130,7 +130,7 @@ def compute_pages(
     _measure(runs, kinds, frames, watch)
     lasts = [run.frames - 1 for run in runs]
     stops = [np.unique(some) for some in frames]
-    material = compute_panel_data(runs, kinds, lasts, shown, stops)
+    material = compute_panel_data(runs, kinds, lasts, options, stops)
     light, dark = (in_colours(material, palette) for palette in BOTH)
     return Pages(light, dark, frames, tuple(kinds))
 
@@ -144,8 +144,8 @@ def _measure(
     """
     names = [name for kind in kinds for name in MEASURED.get(kind, ())]
     steps = [(run, int(i)) for run, some in zip(runs, frames, strict=True) for i in np.unique(some)]
-    for done, (run, index) in enumerate(steps):
-        watch(done, 2 * len(steps))
+    for n_done, (run, index) in enumerate(steps):
+        watch(n_done, 2 * len(steps))
         for name in names:
             OBSERVABLES[name].value_at(run, index)
 
@@ -231,14 +231,14 @@ def _row(pages: Pages, row: int, heading: str) -> Json:
 
 def _waves(run: Run, stops: Frames) -> Json:
     """Return the nodes as waves at each stop: amplitudes in 255 steps, of all frequencies."""
-    found = [node_waves(run, index) for index in stops.tolist()]
-    strength = np.array([one.strength.clip(0.0, 1.0) for one in found])
+    waves = [node_waves(run, index) for index in stops.tolist()]
+    strength = np.array([one.strength.clip(0.0, 1.0) for one in waves])
     return {
         "strength": encode(np.rint(255.0 * strength).astype(np.uint8)),
-        "order": encode_integers([one.order for one in found]),
-        "frequency": encode_integers([one.frequency for one in found]),
-        "points": encode_trimmed(np.array([one.points for one in found])),
-        "size": encode_trimmed(np.array([one.size for one in found])),
+        "order": encode_integers([one.order for one in waves]),
+        "frequency": encode_integers([one.frequency for one in waves]),
+        "points": encode_trimmed(np.array([one.points for one in waves])),
+        "size": encode_trimmed(np.array([one.size for one in waves])),
     }
 
 

@@ -44,12 +44,12 @@ def pieces(text: str) -> list[Piece]:
     >>> pieces("$t$ = $10^{2.31}$, 5 \\$")
     [('t', 'i'), (' = 10', ''), ('2.31', '^'), (', 5 $', '')]
     """
-    found: list[Piece] = []
+    result: list[Piece] = []
     for place, part in enumerate(FORMULA.split(text)):
         formula = place % 2 == 1
         for piece in _formula(part) if formula else [(part.replace("\\$", "$"), "")]:
-            _add(found, *piece)
-    return found
+            _add(result, *piece)
+    return result
 
 
 def plain_words(text: str) -> str:
@@ -62,14 +62,14 @@ def plain_words(text: str) -> str:
     return "".join(parts)
 
 
-def _add(found: list[Piece], text: str, style: str) -> None:
+def _add(result: list[Piece], text: str, style: str) -> None:
     """Append a piece, joined to the last one of the same style."""
     if not text:
         return
-    if found and found[-1][1] == style:
-        found[-1] = (found[-1][0] + text, style)
+    if result and result[-1][1] == style:
+        result[-1] = (result[-1][0] + text, style)
     else:
-        found.append((text, style))
+        result.append((text, style))
 
 
 def _formula(text: str) -> Iterator[Piece]:
@@ -98,10 +98,10 @@ def _formula(text: str) -> Iterator[Piece]:
             continue
         outer, letters = groups[-1]
         if command is not None:
-            known = SIGNS.get(command) or html5.get(f"{command};", command)
+            symbol = SIGNS.get(command) or html5.get(f"{command};", command)
             # Names of functions, such as log, are upright; Greek letters follow the other letters.
-            style = "i" if letters and len(known) == 1 and known.isalpha() else ""
-            yield known, (level or outer) + style
+            style = "i" if letters and len(symbol) == 1 and symbol.isalpha() else ""
+            yield symbol, (level or outer) + style
         else:
             yield from _letters(plain, level, outer, letters)
         level, slanted = "", True
@@ -110,10 +110,10 @@ def _formula(text: str) -> Iterator[Piece]:
 def _letters(text: str, level: str, outer: str, slanted: bool) -> Iterator[Piece]:
     """Yield letters slanted, all else upright; a single sign is raised or lowered."""
     # Formulas have spaces around relations only, and the longer minus sign.
-    shown = RELATION.sub("\u2009\\1\u2009", text.replace(" ", "")).replace("-", MINUS)
+    spaced = RELATION.sub("\u2009\\1\u2009", text.replace(" ", "")).replace("-", MINUS)
     if level and outer:  # a power of a power
-        shown, level = f"{level}{shown}", ""
-    for place, letter in enumerate(shown):
+        spaced, level = f"{level}{spaced}", ""
+    for place, letter in enumerate(spaced):
         style = "i" if slanted and letter.isalpha() else ""
         yield letter, (level if level and place == 0 else outer) + style
 

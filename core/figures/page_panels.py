@@ -41,12 +41,12 @@ NAMES = {name: text for name, text, _, _ in CURVES}
 DIGITS = 4  # digits of reference margins, whose brackets are narrow
 
 
-def panel(both: Both, row: int, kind: str, letter: str) -> Json:
+def panel(data_pair: Both, row: int, kind: str, letter: str) -> Json:
     """Return the part of a panel that is the same at every moment.
 
     Parameters
     ----------
-    both : pair of PanelData
+    data_pair : pair of PanelData
         In the light and the dark palette.
     row : int
         Row of the run.
@@ -60,7 +60,7 @@ def panel(both: Both, row: int, kind: str, letter: str) -> Json:
     dict
         Plain JSON; colours are pairs.
     """
-    described: Json = _pair_palettes(*(_panel(one, row, kind, letter) for one in both))
+    described: Json = _pair_palettes(*(_panel(one, row, kind, letter) for one in data_pair))
     return described
 
 
@@ -140,8 +140,8 @@ def moving_part(material: PanelData, row: int, kind: str, frames: Frames) -> Jso
 
 def _index_distinct(values: Sequence[T]) -> tuple[list[T], Json]:
     """Return the distinct values, and the position of each value among them."""
-    found = {value: place for place, value in enumerate(dict.fromkeys(values))}
-    return list(found), encode_integers([found[value] for value in values])
+    places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    return list(places), encode_integers([places[value] for value in values])
 
 
 # ------------------------------------------------------------------------------ axes and keys
@@ -190,10 +190,10 @@ def _neurons(material: PanelData, row: int, dots: Sequence[Dots]) -> Json:
         }
         for one in dots
     ]
-    known: Json = {"power": track.power, "rooted": track.rooted, "directed": track.directed}
+    described: Json = {"power": track.power, "rooted": track.rooted, "directed": track.directed}
     if track.rays is not None:
-        known["rays"] = _rays(track.rays, material.palette)
-    return known | {"data": data}
+        described["rays"] = _rays(track.rays, material.palette)
+    return described | {"data": data}
 
 
 def _waves(material: PanelData, row: int) -> Json:
@@ -243,15 +243,15 @@ def _views(material: PanelData, row: int, stops: Frames) -> Json:
     dots = data_dots(projection, 1.0, material.palette, bare)
     texts, views, scales = [], [], []
     for place in range(stops.size):
-        seen = bare if zoomed else follow_nodes(bare, place)
-        if seen is bare:
+        view = bare if zoomed else follow_nodes(bare, place)
+        if view is bare:
             x, y, scale = panel.x, panel.y, 1.0
             key = panel.key
         else:
-            x, y, entry, _ = neurons_frame(box, seen, projection, material.palette, dots)
-            scale, key = data_factor(seen, projection) / last, (entry,)
+            x, y, entry, _ = neurons_frame(box, view, projection, material.palette, dots)
+            scale, key = data_factor(view, projection) / last, (entry,)
         assert not isinstance(key, TimeKey)
-        texts.append((seen.power, x.label, y.label, key[0].text))
+        texts.append((view.power, x.label, y.label, key[0].text))
         views.append((x.low, x.high, y.low, y.high))
         scales.append(scale)
     distinct, state = _index_distinct(texts)
@@ -277,10 +277,10 @@ def _sorted_curves(material: PanelData, row: int, panel: Panel) -> Json:
 def _colours(material: PanelData, row: int, stops: Frames) -> Json:
     """Return the colour of the present moment's curve at each stop, and its dimmed one."""
     times = [float(material.runs[row].log10_time[index]) for index in stops.tolist()]
-    both = [(material.moments.colours(times, one), one) for one in (LIGHT, DARK)]
-    result: Json = {"now": [css(colours) for colours, _ in both]}
+    palettes = [(material.moments.colours(times, one), one) for one in (LIGHT, DARK)]
+    result: Json = {"now": [css(colours) for colours, _ in palettes]}
     if row < len(material.chosen) and material.chosen[row] is not None:
-        result["dim"] = [css(dim_colours(*one)) for one in both]
+        result["dim"] = [css(dim_colours(*one)) for one in palettes]
     return result
 
 

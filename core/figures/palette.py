@@ -247,8 +247,8 @@ def mark_colour(colour: str, palette: Palette, on_map: bool = False) -> Colours:
 
 def mark_areas(counts: ArrayLike) -> Floats:
     """Return the areas (k,) in square points of a class's marks, of `counts` (k,) examples each."""
-    many = np.asarray(counts, dtype=np.float64)
-    return np.clip((6.0 if many.size > CROWD else 14.0) * np.sqrt(many), 6.0, 60.0)
+    counts_ = np.asarray(counts, dtype=np.float64)
+    return np.clip((6.0 if counts_.size > CROWD else 14.0) * np.sqrt(counts_), 6.0, 60.0)
 
 
 def with_opacity(colours: Colours, opacity: float) -> Colours:

@@ -203,20 +203,20 @@ class PredictorPanel:
 
     def axes(self, box: Box) -> tuple[Axis, Axis]:
         """Return axes around the data; on a plane a unit is as long on both axes."""
-        run, found = self.run, self.region
+        run, region = self.run, self.region
         x = run.dataset.x
         if run.dataset.d == 1:
-            left, right = range_around(x[:, 0]) if found is None else (found.left, found.right)
+            left, right = range_around(x[:, 0]) if region is None else (region.left, region.right)
             low, high = self._heights(left, right)
-            if found is not None:
-                low, high = found.bottom, found.top
+            if region is not None:
+                low, high = region.bottom, region.top
             name = "class" if run.network.k > 1 else "$f(x)$"
             return _axis(left, right, "$x$"), _axis(low, high, name)
         if self.missing:
             return _axis(-1.0, 1.0, ""), _axis(-1.0, 1.0, "")
         ends = [range_around(x[:, c]) for c in self.coordinates]
-        if found is not None:
-            ends = [(found.left, found.right), (found.bottom, found.top)]
+        if region is not None:
+            ends = [(region.left, region.right), (region.bottom, region.top)]
         unit = max((ends[0][1] - ends[0][0]) / box.width, (ends[1][1] - ends[1][0]) / box.height)
         axes = [
             _axis(*widen(pair, unit * side), f"coordinate {c + 1}")

@@ -175,10 +175,10 @@ class Strip:
         array
             Of the same shape; NaN where the axis cannot show them.
         """
-        shown = np.where(np.isfinite(values), values, NAN)
+        finite = np.where(np.isfinite(values), values, NAN)
         if self.takes_log:
-            shown = np.log10(np.where(shown > 0.0, shown, NAN))
-        return np.asarray(self.unit * shown + (self.start - self.unit * self.low))
+            finite = np.log10(np.where(finite > 0.0, finite, NAN))
+        return np.asarray(self.unit * finite + (self.start - self.unit * self.low))
 
 
 @final

@@ -85,19 +85,19 @@ def rays_of(projection: Projection) -> Rays | None:
     run = projection.run
     if run.dataset.d < 2 or not has_extremal(run.problem) or why_no_rays(run):
         return None
-    found = vectors_of(run)
-    if not found:
+    vectors = vectors_of(run)
+    if not vectors:
         return None
     # Without the bias, as in the nodes' directions.
-    directions = [one.u for one in found] if run.reduction is None else _in_full(projection)
+    directions = [one.u for one in vectors] if run.reduction is None else _in_full(projection)
     u = np.array(directions)[:, : run.dataset.d]
     lengths = np.linalg.norm(u, axis=1)[:, None]
     u = np.divide(u, lengths, out=np.zeros_like(u), where=lengths > 0.0)
     return Rays(
         TIP * projection.inputs(u),
-        np.array([one.value for one in found]),
-        tuple(one.kind for one in found),
-        np.array([int((one.signs > 0).sum()) for one in found], dtype=np.int64),
+        np.array([one.value for one in vectors]),
+        tuple(one.kind for one in vectors),
+        np.array([int((one.signs > 0).sum()) for one in vectors], dtype=np.int64),
         run.dataset.n,
         _borders(projection),
     )
@@ -139,14 +139,16 @@ def ray_curves(rays: Rays, palette: Palette) -> tuple[Curves, ...]:
     x, y = (_pairs(np.zeros(len(rays.tips)), rays.tips[:, axis]) for axis in (0, 1))
     ink = np.array([rgba(colour) for colour in ray_colours(rays, palette)])
     widths, dashed = np.full(len(rays.tips), 0.9), rays.saddles()
-    both: list[Curves] = borders if count else []
+    curves: list[Curves] = borders if count else []
     if not dashed.all():
-        both.append(
+        curves.append(
             Curves("extrema", x[~dashed], y[~dashed], ink[~dashed], widths[~dashed], "solid")
         )
     if dashed.any():
-        both.append(Curves("saddles", x[dashed], y[dashed], ink[dashed], widths[dashed], "dashed"))
-    return tuple(both)
+        curves.append(
+            Curves("saddles", x[dashed], y[dashed], ink[dashed], widths[dashed], "dashed")
+        )
+    return tuple(curves)
 
 
 def _pairs(start: Array, end: Array) -> Array:
@@ -180,10 +182,10 @@ def ray_words(rays: Rays, palette: Palette) -> tuple[Label, ...]:
 def ray_entries(rays: Rays, palette: Palette) -> tuple[KeyEntry, ...]:
     """Return the entries of a key: of the signs of G that occur, and of saddles."""
     colours, dashed = ray_colours(rays, palette), rays.saddles()
-    known = list(dict.fromkeys(reversed(colours)))
+    distinct = list(dict.fromkeys(reversed(colours)))
     entries = [
         KeyEntry(f"$G$ {'>' if colour == palette.positive else '<'} 0", (colour,))
-        for colour in known
+        for colour in distinct
     ]
     if dashed.any():
         entries.append(KeyEntry("saddle", (colours[int(np.argmax(dashed))],), "dashed"))

@@ -124,8 +124,8 @@ def letter_of(place: int, count: int) -> str:
     """
     if count == 1:
         return ""
-    more, last = divmod(place, len(LETTERS))
-    return (LETTERS[more - 1] if more else "") + LETTERS[last]
+    round, last = divmod(place, len(LETTERS))
+    return (LETTERS[round - 1] if round else "") + LETTERS[last]
 
 
 def build_scene(
@@ -196,8 +196,8 @@ def with_one_key(panels: Sequence[Panel]) -> list[Panel]:
 
 def _is_same_key(one: Key, two: Key) -> bool:
     if isinstance(one, TimeKey) and isinstance(two, TimeKey):
-        same = (one.name, one.texts) == (two.name, two.texts)
-        return same and bool(np.array_equal(one.colours, two.colours))
+        has_same_texts = (one.name, one.texts) == (two.name, two.texts)
+        return has_same_texts and bool(np.array_equal(one.colours, two.colours))
     return not isinstance(one, TimeKey) and one == two
 
 
@@ -210,18 +210,18 @@ def key_lines(panel: Panel) -> int:
 
 def footer(material: PanelData, by_kind: Sequence[tuple[str, str]]) -> tuple[str, str]:
     """Return the source and the settings of the runs, and the caption of the panels."""
-    runs, shown = material.runs, material.shown
+    runs, options = material.runs, material.shown
     source = titles(runs)[1]
     origin = f"Source: {source}. " if source else ""
     data = SEVERAL if any(run.dataset.classes > 2 for run in runs) else TWO_CLASSES
     if any(run.dataset.real for run in runs):
         data = REAL
     words = "two coordinates"
-    if shown.plane.kind != "coordinates":
-        words = f"a plane ({PLANES[shown.plane.kind].title.lower()})"
+    if options.plane.kind != "coordinates":
+        words = f"a plane ({PLANES[options.plane.kind].title.lower()})"
     norms = [run.network.margin_norm[1] for run in runs]
-    nodes = UNIT if shown.view.nodes == "directions" else WEIGHTS
-    caption = captions(by_kind, shown.palette, data, words, norms, nodes)
+    nodes = UNIT if options.view.nodes == "directions" else WEIGHTS
+    caption = captions(by_kind, options.palette, data, words, norms, nodes)
     if any(track.rays is not None for track in material.tracks):
         caption += RAYS
     if any(material.shown.view.pins(row) for row in range(len(runs))):
@@ -229,5 +229,5 @@ def footer(material: PanelData, by_kind: Sequence[tuple[str, str]]) -> tuple[str
     caption += prediction_words(material)
     settings = settings_line(runs, material.lasts)
     facts = f"{origin}Settings: {settings}. Marginscope {core.__version__}."
-    caption += selection_words(material, shown.selected)
+    caption += selection_words(material, options.selected)
     return facts, caption + share_words(material)

@@ -73,12 +73,12 @@ class Scale:
         first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
         if last - first >= 2:
             return tuple((float(k), _power(k)) for k in multiples(first, last, MOST_TICKS))
-        shown = [
+        ticks = [
             factor * 10.0**k
             for k in range(math.floor(low), math.ceil(high) + 1)
             for factor in ((1.0, 2.0, 5.0) if high - low > 1.0 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
         ]
-        inside = [v for v in shown if low - 1e-9 <= math.log10(v) <= high + 1e-9]
+        inside = [v for v in ticks if low - 1e-9 <= math.log10(v) <= high + 1e-9]
         return tuple((math.log10(v), math_text(number_text(v))) for v in inside)
 
 
@@ -131,9 +131,9 @@ def y_axis(layout: PanelLayout, lines: Sequence[Line]) -> Axis:
         low, high = (float(value) for value in scale.place(np.array(layout.limits)))
         pad = 0.0
     else:
-        shown = [scale.place(part) for line in lines for part in (line.mean, line.low, line.high)]
-        shown.append(scale.place([mark.value for mark in layout.levels]))
-        places = np.concatenate(shown)
+        heights = [scale.place(part) for line in lines for part in (line.mean, line.low, line.high)]
+        heights.append(scale.place([mark.value for mark in layout.levels]))
+        places = np.concatenate(heights)
         places = places[np.isfinite(places)]
         low, high = (float(places.min()), float(places.max())) if places.size else (0.0, 1.0)
         if high - low < 1e-9 * max(abs(high), 1.0):

@@ -260,8 +260,8 @@ def settings_text(cells: Sequence[StudyCell]) -> str:
 def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> str:
     """Return over how many runs the means are, and what bars and bands show."""
     counts = [int(line.count.max()) for lines in every_line for line in lines if line.count.size]
-    most = max(counts, default=1)
-    if most < 2:
+    largest = max(counts, default=1)
+    if largest < 2:
         return "One run per point."
     spreads = {panel.spread for panel in layout.panels if panel.kind not in PICTURES}
     kinds = {BARS[spread] for spread in spreads & BARS.keys()}
@@ -271,7 +271,7 @@ def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> st
     slopes = ""
     if any(line.slope for lines in every_line for line in lines):
         slopes = " Slopes with .95 intervals, the wider of bootstrap over seeds and residuals."
-    return f"Means over {most} runs{ends}{left_out}.{slopes}"
+    return f"Means over {largest} runs{ends}{left_out}.{slopes}"
 
 
 def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
@@ -279,9 +279,9 @@ def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
 
     None where there is none, or where the folder holds runs of several.
     """
-    known = {study.id: study for study in studies}
-    ids = studies_in(folder, [*known, *(name for name in shipped_ids() if name not in known)])
-    present = [known[name] if name in known else load_study(name) for name in ids]
+    by_id = {study.id: study for study in studies}
+    ids = studies_in(folder, [*by_id, *(name for name in shipped_ids() if name not in by_id)])
+    present = [by_id[name] if name in by_id else load_study(name) for name in ids]
     with_figure = [study for study in present if study.figure]
     # Several layouts are ambiguous: the runs are then shown one by one.
     return with_figure[0] if len(with_figure) == 1 else None
@@ -298,7 +298,7 @@ def figure_of_runs(
     register: Callable[[Run], Run],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
-    known: Known | None = None,
+    known_values: Known | None = None,
     sheet: PageSize = AUTOMATIC,
 ) -> FigureScene:
     """Return the figure of some run files of a study.
@@ -315,7 +315,7 @@ def figure_of_runs(
         Colours of the figure.
     verdicts : sequence of str
         Verdicts on the claims, for a figure with a layout.
-    known : mapping, optional
+    known_values : mapping, optional
         Values of a sweep's table by the names of cells; files that add nothing are not opened.
     sheet : PageSize
         Size of the figure and of its letters.
@@ -333,7 +333,7 @@ def figure_of_runs(
     if layout is None:
         options = FigureOptions(palette, sheet=sheet)
         return build_scene([register(open_run(path)) for path in paths], options=options)
-    cells = cells_of_runs(study, layout, paths, register, known)
+    cells = cells_of_runs(study, layout, paths, register, known_values)
     caption = Caption(study.title, study.source, "", tuple(verdicts))
     return study_scene(layout, cells, caption, palette, sheet)
 
@@ -343,10 +343,10 @@ def cells_of_runs(
     layout: FigureLayout,
     paths: Sequence[Path],
     register: Callable[[Run], Run],
-    known: Known | None = None,
+    known_values: Known | None = None,
 ) -> list[StudyCell]:
     """Return the cells of some run files that have frames; arguments as of `figure_of_runs`."""
-    rows = _by_rows(study, layout, paths, known or {}, register)
+    rows = _by_rows(study, layout, paths, known_values or {}, register)
     # By name, independent of the folder's order.
     cells = [rows.get(path) or open_cell(path, study, register) for path in sorted(paths)]
     return [cell for cell in cells if cell is not None]
@@ -356,21 +356,21 @@ def _by_rows(
     study: Study,
     layout: FigureLayout,
     paths: Sequence[Path],
-    known: Known,
+    known_values: Known,
     register: Callable[[Run], Run],
 ) -> dict[Path, StudyCell]:
     """Return the cells of the grid that have files and rows, none of them opened yet.
 
     Cells are left out if only their files know a setting that the layout needs.
     """
-    if not known:
+    if not known_values:
         return {}
     files = {path.stem: path for path in paths}
     cells = {}
     for cell in study.cells():
         path = files.get(f"{study.id}__{cell.name}")
-        if path is not None and cell.name in known:
-            by_row = cell_by_row(cell, path, known[cell.name], study, register)
+        if path is not None and cell.name in known_values:
+            by_row = cell_by_row(cell, path, known_values[cell.name], study, register)
             if all(_has_settings(by_row, panel) for panel in layout.panels):
                 cells[path] = by_row
     return cells

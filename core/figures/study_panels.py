@@ -263,9 +263,9 @@ def study_panel(
     """
     title = layout.title
     if not lines:
-        nothing = Axis(0.0, 1.0, (), layout.x_label or "")
+        empty_axis = Axis(0.0, 1.0, (), layout.x_label or "")
         note = PanelContent(note="no run of these\nin the folder")
-        return Panel("study", row, letter, title, box, nothing, nothing, note)
+        return Panel("study", row, letter, title, box, empty_axis, empty_axis, note)
     x, y = x_axis(layout, lines), y_axis(layout, lines)
     pictures = layout.kind in ("points", "function")
     colours = colours_of_lines(lines, palette) if pictures else line_colours(lines, palette)

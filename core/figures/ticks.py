@@ -50,8 +50,8 @@ def range_problem(low: float, high: float) -> str:
     return ""
 
 
-def whole_numbers(low: float, high: float, most: int) -> range:
-    """Return the multiples in [low, high] of a nice step, of which about `most` fit.
+def whole_numbers(low: float, high: float, max_count: int) -> range:
+    """Return the multiples in [low, high] of a nice step, of which about `max_count` fit.
 
     >>> list(whole_numbers(-1.0, 7.0, 4))
     [0, 2, 4, 6]
@@ -60,33 +60,33 @@ def whole_numbers(low: float, high: float, most: int) -> range:
         return range(0)
     # 1e-9: an integer end stays an integer after rounding.
     first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
-    step = max(1, round(nice_step(max(last - first, 1), most)))
+    step = max(1, round(nice_step(max(last - first, 1), max_count)))
     # From multiple to multiple, since the range may contain very many integers.
     return range(-(-first // step) * step, last + 1, step)
 
 
-def multiples(first: int, last: int, most: int) -> range:
-    """Return the multiples in [first, last] of 1, 2, 5, 10, ..., of which at most `most` + 1 fit.
+def multiples(first: int, last: int, max_count: int) -> range:
+    """Return the multiples in [first, last] of 1, 2, 5, ..., of which at most `max_count` + 1 fit.
 
     >>> list(multiples(-3, 8, 6)), list(multiples(-300, 10, 6))
     ([-2, 0, 2, 4, 6, 8], [-300, -200, -100, 0])
     """
     steps = (digit * 10**k for k in count() for digit in (1, 2, 5))
-    step = next(one for one in steps if (last - first) // one < most)
+    step = next(one for one in steps if (last - first) // one < max_count)
     return range(-(-first // step) * step, last + 1, step)
 
 
-def root_ticks(low: float, high: float, most: int) -> Ticks:
+def root_ticks(low: float, high: float, max_ticks: int) -> Ticks:
     """Return ticks of an axis that shows signed roots, in terms of the quantity.
 
     >>> root_ticks(-1.0, 2.0, 3)
     ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'), (2.0, '4'))
     """
-    places = [place for place, _ in linear_ticks(low, high, most)]
+    places = [place for place, _ in linear_ticks(low, high, max_ticks)]
     return named_ticks(places, [math.copysign(x * x, x) if x else 0.0 for x in places])
 
 
-def power_ticks(low: float, high: float, most: int) -> Ticks:
+def power_ticks(low: float, high: float, max_ticks: int) -> Ticks:
     """Return ticks of an axis that shows log10 of a quantity, in terms of the quantity.
 
     >>> power_ticks(-1.2, 3.0, 5)
@@ -95,23 +95,23 @@ def power_ticks(low: float, high: float, most: int) -> Ticks:
     if not 0.0 < high - low < math.inf:
         return ()
     if math.ceil(low - 1e-9) < math.floor(high + 1e-9):
-        return tuple((float(k), power_text(float(k))) for k in whole_numbers(low, high, most))
-    return _between_powers(low, high, most)
+        return tuple((float(k), power_text(float(k))) for k in whole_numbers(low, high, max_ticks))
+    return _between_powers(low, high, max_ticks)
 
 
-def log_ticks(low: float, high: float, most: int) -> Ticks:
+def log_ticks(low: float, high: float, max_ticks: int) -> Ticks:
     """Return ticks of an axis that shows log10 of a quantity, round numbers where it is short."""
-    return (_between_powers if 0.0 < high - low < 1.5 else power_ticks)(low, high, most)
+    return (_between_powers if 0.0 < high - low < 1.5 else power_ticks)(low, high, max_ticks)
 
 
-def _between_powers(low: float, high: float, most: int) -> Ticks:
+def _between_powers(low: float, high: float, max_ticks: int) -> Ticks:
     """Return ticks of a short axis at 1 and 3, or 1, 2 and 5 times powers.
 
     >>> [text for _, text in _between_powers(0.4, 1.9, 5)]
     ['3', '10', '30']
     """
     if max(-low, high) > MOST_EXPONENT:
-        exponents = [x for x, _ in linear_ticks(low, high, most)]
+        exponents = [x for x, _ in linear_ticks(low, high, max_ticks)]
         return named_ticks(exponents, exponents, power_text)
     digits: tuple[float, ...] = (1.0, 3.0) if high - low > 1.0 else (1.0, 2.0, 5.0)
     digits = digits if high - low > 0.35 else tuple(0.5 * k for k in range(2, 20))
@@ -120,16 +120,16 @@ def _between_powers(low: float, high: float, most: int) -> Ticks:
         for k in range(math.floor(low), math.floor(high) + 1)
         for digit in digits
     ]
-    shown = [(place, value) for place, value in places if low <= place <= high]
-    if len(shown) < 2:  # use round numbers of the quantity itself
-        values = linear_ticks(10.0**low, 10.0**high, most)
+    visible = [(place, value) for place, value in places if low <= place <= high]
+    if len(visible) < 2:  # use round numbers of the quantity itself
+        values = linear_ticks(10.0**low, 10.0**high, max_ticks)
         return tuple((math.log10(value), text) for value, text in values if value > 0)
-    step = -(-len(shown) // max(most, 2))
-    few = shown[::step]
+    step = -(-len(visible) // max(max_ticks, 2))
+    few = visible[::step]
     return named_ticks([place for place, _ in few], [value for _, value in few])
 
 
-def far_times(low: float, high: float, most: int) -> Ticks:
+def far_times(low: float, high: float, max_ticks: int) -> Ticks:
     """Return ticks of an axis in the schedule's coordinate, in terms of log10 t."""
     if not 0.0 < high - low < math.inf:
         return ()
@@ -137,10 +137,10 @@ def far_times(low: float, high: float, most: int) -> Ticks:
     least, largest = (float(x) for x in inverse_coordinate(ends))
     decades = math.log10(max(largest, 1.0) / max(least, 1.0))
     if largest <= 1.0 or decades < 1.0:
-        times = [x for x, _ in linear_ticks(least, largest, most)]
+        times = [x for x, _ in linear_ticks(least, largest, max_ticks)]
     else:
         last = math.floor(math.log10(largest)) + 1
-        step = max(1, round(nice_step(max(last, 1), most)))
+        step = max(1, round(nice_step(max(last, 1), max_ticks)))
         times = [10.0**k for k in range(0, last + 1, step)]
         # Early times too, unless the axis is so long that they would crowd together.
         times = [x for x in (-4.0, -2.0, 0.0) if step < 3] + times
@@ -148,7 +148,7 @@ def far_times(low: float, high: float, most: int) -> Ticks:
     return named_ticks([float(coordinate(x)) for x in times], times)
 
 
-def integer_ticks(low: float, high: float, most: int) -> Ticks:
+def integer_ticks(low: float, high: float, max_ticks: int) -> Ticks:
     """Return ticks of an axis that shows whole numbers.
 
     >>> integer_ticks(-0.5, 2.5, 8)
@@ -156,7 +156,7 @@ def integer_ticks(low: float, high: float, most: int) -> Ticks:
     >>> integer_ticks(1503.0, 1505.0, 8)
     ((1503.0, '1503'), (1504.0, '1504'), (1505.0, '1505'))
     """
-    numbers = [float(k) for k in whole_numbers(low, high, most)]
+    numbers = [float(k) for k in whole_numbers(low, high, max_ticks)]
     return named_ticks(numbers, numbers)
 
 
@@ -171,7 +171,7 @@ MAKERS: Mapping[str, TickMaker] = {
 }
 
 
-def with_range(axis: Axis, low: float, high: float, most: int = 5) -> Axis:
+def with_range(axis: Axis, low: float, high: float, max_ticks: int = 5) -> Axis:
     """Return an axis over another range.
 
     Parameters
@@ -180,7 +180,7 @@ def with_range(axis: Axis, low: float, high: float, most: int = 5) -> Axis:
         Its `shows` or strips decide the ticks.
     low, high : float
         Ends of the range.
-    most : int
+    max_ticks : int
         About the most ticks.
 
     Returns
@@ -188,10 +188,10 @@ def with_range(axis: Axis, low: float, high: float, most: int = 5) -> Axis:
     Axis
     """
     if axis.strips:
-        shown = sum(low < strip.end and strip.start < high for strip in axis.strips)
-        ticks = strip_ticks(axis.strips, low, high, max(FEW * shown, most))
+        n_strips = sum(low < strip.end and strip.start < high for strip in axis.strips)
+        ticks = strip_ticks(axis.strips, low, high, max(FEW * n_strips, max_ticks))
     else:
-        ticks = MAKERS[axis.shows](low, high, most)
+        ticks = MAKERS[axis.shows](low, high, max_ticks)
     inside = tuple((place, math_number(text)) for place, text in ticks if low <= place <= high)
     return replace(axis, low=low, high=high, ticks=inside)
 
@@ -317,8 +317,8 @@ def with_air(low: float, high: float) -> tuple[float, float]:
     return low - air, high + air
 
 
-def _visible_ticks(shows: str, low: float, high: float, most: int) -> Ticks:
-    return tuple(tick for tick in MAKERS[shows](low, high, most) if low <= tick[0] <= high)
+def _visible_ticks(shows: str, low: float, high: float, max_ticks: int) -> Ticks:
+    return tuple(tick for tick in MAKERS[shows](low, high, max_ticks) if low <= tick[0] <= high)
 
 
 def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -> Ticks:
@@ -349,10 +349,10 @@ def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -
         if not (ends[0] < ends[1] and 0.0 < strip.unit < math.inf):
             continue
         first, last = (strip.low + (end - strip.start) / strip.unit for end in ends)
-        most = int(np.clip(room * (ends[1] - ends[0]) / (high - low), 2, 8))
-        found = _visible_ticks(strip.shows, first, last, most)
-        while len(found) < 2 and most < MOST_TRIED:  # one tick gives no scale
-            most += 1
-            found = _visible_ticks(strip.shows, first, last, most)
-        ticks += [(strip.start + (value - strip.low) * strip.unit, text) for value, text in found]
+        max_ticks = int(np.clip(room * (ends[1] - ends[0]) / (high - low), 2, 8))
+        places = _visible_ticks(strip.shows, first, last, max_ticks)
+        while len(places) < 2 and max_ticks < MOST_TRIED:  # one tick gives no scale
+            max_ticks += 1
+            places = _visible_ticks(strip.shows, first, last, max_ticks)
+        ticks += [(strip.start + (value - strip.low) * strip.unit, text) for value, text in places]
     return tuple(sorted(ticks))  # pages omit texts too close to the one before

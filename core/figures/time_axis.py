@@ -265,8 +265,8 @@ class QuantityAxis:
         array
             Of the same shape; NaN where the axis has no place.
         """
-        known = np.where(np.isfinite(keys), keys, np.nan)
-        return known if self.wide else np.asarray(10.0**known)
+        finite = np.where(np.isfinite(keys), keys, np.nan)
+        return finite if self.wide else np.asarray(10.0**finite)
 
     def axis(self) -> Axis:
         """Return the horizontal axis of a panel."""
@@ -344,6 +344,6 @@ def _quantity_limits(
         np.unique(np.linspace(0, last, EXTENT_SAMPLES).round().astype(np.int64)) for last in lasts
     ]
     keys = [keys_of(run, some, against) for run, some in zip(runs, frames, strict=True)]
-    known = np.concatenate(keys)
-    known = known[np.isfinite(known)]
-    return (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    values = np.concatenate(keys)
+    values = values[np.isfinite(values)]
+    return (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)

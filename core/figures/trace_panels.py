@@ -141,7 +141,7 @@ class TracePanel:
         -------
         tuple of Level
         """
-        found: list[Level] = []
+        levels: list[Level] = []
         line = line_height(y, height, self.points)
         for k, strip in enumerate(y.strips):
             low, high = strip_room(y.strips, k)
@@ -150,9 +150,9 @@ class TracePanel:
                 continue
             colour = curve_colour(k, self.palette)
             if strip is not y.strips[-1]:
-                found.append(Level(strip.start, self.palette.muted))
+                levels.append(Level(strip.start, self.palette.muted))
             title = math_words(plain(title_with_unit(strip.quantity)))
-            found.append(Level(NAN, colour, title, label_at=end - line, align="left"))
+            levels.append(Level(NAN, colour, title, label_at=end - line, align="left"))
             axis = replace(y, low=low, high=max(min(high, end), low + line))
             placed = [
                 (one.landmark, place, colour)
@@ -162,8 +162,8 @@ class TracePanel:
             part = height * (axis.high - axis.low) / (y.high - y.low)
             for one in landmark_levels(placed, axis, part, self.points):
                 elsewhere = y.low <= one.value <= y.high and not axis.low <= one.value <= axis.high
-                found.append(replace(one, value=NAN) if elsewhere else one)
-        return tuple(found)
+                levels.append(replace(one, value=NAN) if elsewhere else one)
+        return tuple(levels)
 
     def _pen(self, row: int, k: int) -> tuple[str, Dash]:
         if self.kind == "curves":
@@ -238,9 +238,9 @@ def bridge_gaps(x: Array, y: Array) -> Array:
     return heights
 
 
-def thin_frames(last: int, most: int) -> NDArray[np.int64]:
-    """Return at most `most` evenly spaced frames up to `last`, (k,)."""
-    return np.unique(np.linspace(0, last, min(most, last + 1)).round().astype(np.int64))
+def thin_frames(last: int, max_frames: int) -> NDArray[np.int64]:
+    """Return at most `max_frames` evenly spaced frames up to `last`, (k,)."""
+    return np.unique(np.linspace(0, last, min(max_frames, last + 1)).round().astype(np.int64))
 
 
 def curves_panels(
@@ -298,8 +298,8 @@ def curves_panels(
                 for mark in landmarks_of(run, one.names, list(one.values))
             )
         )
-    shown = (tuple(traces), tuple(heights), tuple(axes))
-    return TracePanel("curves", *shown, x, palette, view, tuple(placed), points, tuple(bounds))
+    columns = (tuple(traces), tuple(heights), tuple(axes))
+    return TracePanel("curves", *columns, x, palette, view, tuple(placed), points, tuple(bounds))
 
 
 def _extents(
@@ -311,22 +311,24 @@ def _extents(
     bounds: Sequence[tuple[BoundCurve, ...]],
 ) -> dict[str, Extent]:
     """Return what each observable's axis holds, in all rows: curves, bounds and landmarks."""
-    found: dict[str, Extent] = {}
+    extents: dict[str, Extent] = {}
     for row, (run, last, one) in enumerate(zip(runs, lasts, traces, strict=True)):
         # Invisible values, such as at t = 0, do not affect the axis.
         is_finite = np.isfinite(x.place(one.keys))
-        shown = [
+        named_values = [
             (name, values[is_finite]) for name, values in zip(one.names, one.values, strict=True)
         ]
-        shown += zip(one.names, _later_values(run, last, view), strict=False)
-        shown += [
+        named_values += zip(one.names, _later_values(run, last, view), strict=False)
+        named_values += [
             (bound.view, bound_at_frames(bound, one.frames)[is_finite]) for bound in bounds[row]
         ]
         near = [mark for mark in landmarks_of(run, one.names, list(one.values)) if mark.near]
-        shown += [(one.names[mark.position], np.array([mark.landmark.value])) for mark in near]
-        for name, values in shown:
-            found[name] = found.get(name, Extent()) | extent_of(values)
-    return found
+        named_values += [
+            (one.names[mark.position], np.array([mark.landmark.value])) for mark in near
+        ]
+        for name, values in named_values:
+            extents[name] = extents.get(name, Extent()) | extent_of(values)
+    return extents
 
 
 def spectrum_panels(
@@ -366,11 +368,11 @@ def _later_values(run: Run, last: int, view: ViewOptions) -> list[Array]:
 
 def _axis(traces: Sequence[Traces], heights: Sequence[Array], x: Across, bare: Axis) -> Axis:
     """Return limits for all rows, from what has a place on the horizontal axis."""
-    seen = [
+    parts = [
         rows[:, np.isfinite(x.place(one.keys))].ravel()
         for one, rows in zip(traces, heights, strict=True)
     ]
-    known = np.concatenate(seen)
-    known = known[np.isfinite(known)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    values = np.concatenate(parts)
+    values = values[np.isfinite(values)]
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     return with_range(bare, *with_air(low, high))

@@ -88,12 +88,12 @@ class GifWriter(FilmWriter):
             (coarse[..., 0] << 12) | (coarse[..., 1] << 6) | coarse[..., 2]
         ]
         left, top, right, bottom = 0, 0, frame.shape[1], frame.shape[0]
-        shown = indices
+        image_indices = indices
         if self._before is not None:
             left, top, right, bottom = changed_rectangle(self._before, indices)
-            shown = np.where(indices == self._before, UNCHANGED, indices).astype(np.uint8)
+            image_indices = np.where(indices == self._before, UNCHANGED, indices).astype(np.uint8)
         self._before = indices
-        image = Image.fromarray(np.ascontiguousarray(shown[top:bottom, left:right]), "L")
+        image = Image.fromarray(np.ascontiguousarray(image_indices[top:bottom, left:right]), "L")
         # Disposal 1 keeps the previous frame, visible through transparent pixels.
         blocks = GifImagePlugin.getdata(
             image, (left, top), duration=milliseconds, disposal=1, transparency=UNCHANGED
@@ -259,10 +259,10 @@ def _encoding(path: Path, size: tuple[int, int], frames_per_second: float) -> li
     source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
     source += ["-r", f"{frames_per_second:.15g}", "-i", "-"]
     # Nearly lossless, with the index first, so that the film plays while it loads.
-    taken = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "fast"]
-    taken += ["-movflags", "+faststart", "-f", "mp4"]
+    options = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "fast"]
+    options += ["-movflags", "+faststart", "-f", "mp4"]
     # As a file, whatever its name looks like.
-    return ["-y", "-loglevel", "error", *source, *taken, f"file:{path}"]
+    return ["-y", "-loglevel", "error", *source, *options, f"file:{path}"]
 
 
 def check_film_path(path: Path) -> None:

@@ -12,8 +12,6 @@ from typing import final
 from core.numbers import time_text
 from core.observables.node_sets import NodeSet
 from core.reference.share import FIRST, largest_margin, margin_share
-from core.study_file.words import setting_words
-from core.terminal.text import shorten
 
 Setting = str | int | float | bool
 # States of a file, which is listed before it is read; a file that is not a run stays listed.
@@ -28,9 +26,6 @@ RESULTS = (
     "norm_squared",
     "train_error",
 )
-LONGEST_HEADING = 8  # settings in a heading
-# Observation settings, which do not define the run.
-DETAILS = frozenset({"recording", "run.device"})
 
 
 @final
@@ -206,45 +201,6 @@ class Entry:
         return word in self.text or word in self.facts.text
 
 
-def headings(some: Iterable[RunSummary]) -> list[str]:
-    """Return for each run the settings in which it differs from the other runs of its study.
-
-    Empty if none differ, or if the run cannot be read.
-    """
-    some = list(some)
-    # Per study: the first value of each key, and the keys with several values.
-    studies: dict[str, tuple[dict[str, Setting], set[str]]] = {}
-    for facts in some:
-        if facts.readable:
-            values, varied = studies.setdefault(facts.title, ({}, set()))
-            for key, value in facts.settings.items():
-                if values.setdefault(key, value) != value:
-                    varied.add(key)
-    names = {
-        title: [key for key in values if key in varied and _is_telling_key(key)]
-        for title, (values, varied) in studies.items()
-    }
-    return [_heading(facts, names[facts.title]) if facts.readable else "" for facts in some]
-
-
-def _is_telling_key(key: str) -> bool:
-    if key.endswith(".content"):  # a checksum of given arrays
-        return False
-    return key not in DETAILS and key.partition(".")[0] not in DETAILS
-
-
-def _heading(facts: RunSummary, keys: Iterable[str]) -> str:
-    """Return settings in the words of the window, and what the run continues."""
-    settings = facts.settings
-    parts = [shorten(setting_words(key, settings[key])) for key in keys if key in settings]
-    if len(parts) > LONGEST_HEADING:
-        parts = [*parts[: LONGEST_HEADING - 1], "..."]
-    if facts.parent:
-        known = facts.changes and not math.isnan(facts.left)
-        parts.append(f"branched at {time_text(facts.left)}" if known else "continued")
-    return ", ".join(parts)
-
-
 def setting_text(value: Setting) -> str:
     """Return a setting as in headings.
 
@@ -314,14 +270,14 @@ def _parent(
     if not facts.parent:
         return None
     # Of several copies, the one in the same folder.
-    same = names.get(facts.parent_run, []) if facts.parent_run else []
-    nearby = [place for place in same if entries[place].path.parent == entry.path.parent]
-    if nearby or same:
-        return (nearby or same)[0]
-    known = files.get((entry.path.parent, facts.parent))
+    matches = names.get(facts.parent_run, []) if facts.parent_run else []
+    nearby = [place for place in matches if entries[place].path.parent == entry.path.parent]
+    if nearby or matches:
+        return (nearby or matches)[0]
+    path = files.get((entry.path.parent, facts.parent))
     # A file of that name with another run is not the parent.
-    foreign = known is not None and facts.parent_run and entries[known].facts.run
-    return None if foreign else known
+    foreign = path is not None and facts.parent_run and entries[path].facts.run
+    return None if foreign else path
 
 
 def _walk_tree(
@@ -329,14 +285,14 @@ def _walk_tree(
 ) -> list[tuple[Entry, int]]:
     """Return the rows depth first; runs that are each other's parents count as if they had none."""
     rows: list[tuple[Entry, int]] = []
-    seen: set[int] = set()
+    visited: set[int] = set()
     for first in (*roots, *range(len(entries))):
-        waiting = [(first, 0)] if first not in seen else []
+        waiting = [(first, 0)] if first not in visited else []
         while waiting:
             place, depth = waiting.pop()
-            if place in seen:
+            if place in visited:
                 continue
-            seen.add(place)
+            visited.add(place)
             rows.append((entries[place], depth))
             waiting += [(child, depth + 1) for child in reversed(below.get(place, []))]
     return rows

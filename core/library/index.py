@@ -60,8 +60,8 @@ def run_files(root: Path) -> Iterator[FoundFile]:
     while waiting:
         folder, depth = waiting.pop()
         files, folders = list_folder(folder)
-        for found in in_folder(folder, files):
-            yield found
+        for file in in_folder(folder, files):
+            yield file
             count += 1
             if count == MOST_FILES:
                 return
@@ -166,11 +166,11 @@ class RunIndex:
     def load(self) -> dict[str, Row]:
         """Return all rows that can be read; the files of damaged ones are read again."""
         sql = "SELECT path, stamp, facts, noted, about, verdicts FROM run"
-        known = {}
+        rows = {}
         for path, *values in self._do(lambda database: database.execute(sql).fetchall()) or []:
             with suppress(TypeError, ValueError, InputError, RecursionError):
-                known[os.fsdecode(path)] = _row(*values)
-        return known
+                rows[os.fsdecode(path)] = _row(*values)
+        return rows
 
     def save_rows(self, rows: Mapping[str, Row]) -> None:
         """Save rows; the picture and the verdicts of a changed file are dropped."""

@@ -20,9 +20,9 @@ from core.library.entry import (
     Entry,
     RunNotes,
     RunSummary,
-    headings,
     missed_by_none,
 )
+from core.library.headings import headings
 from core.library.index import FoundFile, Row, RunIndex, in_folder, list_folder, run_files
 from core.library.reading import picture_of, read_facts, time_to_90
 from core.library.run_notes import change_about, read_about
@@ -89,44 +89,44 @@ class Library:
             Read also files that could not be read before, as the first call always does.
         """
         self.trash.complete_moves()
-        found: dict[str, Places] = {one.path: (one, None) for one in run_files(self.root)}
-        found |= {item.found.path: (item.found, item.origin) for item in self.trash.items()}
+        files: dict[str, Places] = {one.path: (one, None) for one in run_files(self.root)}
+        files |= {item.found.path: (item.found, item.origin) for item in self.trash.items()}
         self._rows = self.index.load() if self._rows is None else self._rows
-        seen = (dict(found), _margin_files())  # a copy, since `found` loses deleted files below
-        if self._last is not None and not again and self._last[0] == seen:
+        before = (dict(files), _margin_files())  # a copy, since `files` loses deleted files below
+        if self._last is not None and not again and self._last[0] == before:
             return self._last[1]
         again = again or self._first
         self._first = False
         rows, messages = self._rows, list[str]()
-        gone = [path for path in rows if path not in found]
-        for path in gone:
+        deleted = [path for path in rows if path not in files]
+        for path in deleted:
             del rows[path]
-        self.index.forget(gone)
-        self._note(found, rows, messages)
+        self.index.forget(deleted)
+        self._note(files, rows, messages)
         waiting = [
-            path for path, (one, _) in found.items() if not _is_known(rows.get(path), one, again)
+            path for path, (one, _) in files.items() if not _is_known(rows.get(path), one, again)
         ]
-        waiting.sort(key=lambda path: -found[path][0].modified)
-        self._add_computed_margins(rows, seen[1])
-        listing = self._listing(found, messages)
+        waiting.sort(key=lambda path: -files[path][0].modified)
+        self._add_computed_margins(rows, before[1])
+        listing = self._listing(files, messages)
         if report is not None:
             report(listing)
         if waiting:
-            self._read(waiting, found, messages, report, halt)
-            listing = self._listing(found, messages)
-        if self._measure_times(found, messages, report, halt):
-            listing = self._listing(found, messages)
+            self._read(waiting, files, messages, report, halt)
+            listing = self._listing(files, messages)
+        if self._measure_times(files, messages, report, halt):
+            listing = self._listing(files, messages)
         for entry in listing.entries:  # computed here, so that the first search does not wait
             _ = entry.text
         # A growing run may stop growing without a change to its file.
         quiet = all(entry.state != GROWING for entry in listing.entries)
-        self._last = (seen, listing) if quiet and not listing.messages else None
+        self._last = (before, listing) if quiet and not listing.messages else None
         return listing
 
-    def _note(self, found: Mapping[str, Places], rows: dict[str, Row], messages: list[str]) -> None:
+    def _note(self, files: Mapping[str, Places], rows: dict[str, Row], messages: list[str]) -> None:
         """Read the notes that changed."""
         changed = {}
-        for path, (one, _) in found.items():
+        for path, (one, _) in files.items():
             row = rows.get(path)
             if one.noted == (row.noted if row is not None else ""):
                 continue
@@ -135,14 +135,14 @@ class Library:
             except MarginscopeError as error:
                 messages.append(error.sentence)
                 about, noted = RunNotes(), ""
-            known = row or Row("", RunSummary())
-            changed[path] = rows[path] = replace(known, noted=noted, about=about)
+            noted_row = row or Row("", RunSummary())
+            changed[path] = rows[path] = replace(noted_row, noted=noted, about=about)
         self.index.save_rows(changed)
 
     def _read(
         self,
         waiting: list[str],
-        found: dict[str, Places],
+        files: dict[str, Places],
         messages: list[str],
         report: ListingCallback | None,
         halt: CancelCheck | None,
@@ -156,16 +156,16 @@ class Library:
                     halt()
                 facts = read_facts(Path(path))
                 if facts is None:  # deleted since the folder was read
-                    del found[path]
+                    del files[path]
                     continue
                 row = self._rows.get(path) or Row("", facts)
-                row = replace(row, stamp=found[path][0].stamp, facts=facts, verdicts=None)
+                row = replace(row, stamp=files[path][0].stamp, facts=facts, verdicts=None)
                 self._rows[path] = read[path] = row
                 if time.monotonic() - report_time > REPORT_S:
                     self.index.save_rows(read)
                     read, report_time = {}, time.monotonic()
                     if report is not None:
-                        report(self._listing(found, messages, len(waiting) - count - 1))
+                        report(self._listing(files, messages, len(waiting) - count - 1))
         finally:
             self.index.save_rows(read)
 
@@ -190,7 +190,7 @@ class Library:
 
     def _measure_times(
         self,
-        found: dict[str, Places],
+        files: dict[str, Places],
         messages: list[str],
         report: ListingCallback | None,
         halt: CancelCheck | None,
@@ -200,8 +200,8 @@ class Library:
         Return True if there were any.
         """
         assert self._rows is not None
-        waiting = [path for path in found if _times_wait(self._rows.get(path))]
-        waiting.sort(key=lambda path: -found[path][0].modified)
+        waiting = [path for path in files if _times_wait(self._rows.get(path))]
+        waiting.sort(key=lambda path: -files[path][0].modified)
         report_time = time.monotonic()
         for path in waiting:
             row = self._rows[path]
@@ -220,15 +220,15 @@ class Library:
             self.index.save_rows({path: self._rows[path]})
             if report is not None and time.monotonic() - report_time > REPORT_S:
                 report_time = time.monotonic()
-                report(self._listing(found, messages))
+                report(self._listing(files, messages))
         return bool(waiting)
 
     def _listing(
-        self, found: Mapping[str, Places], messages: Iterable[str], n_unread: int | None = None
+        self, files: Mapping[str, Places], messages: Iterable[str], n_unread: int | None = None
     ) -> Listing:
         assert self._rows is not None
-        rows = [self._rows.get(path, NOTHING) for path in found]
-        heads = headings([row.facts for row in rows])
+        rows = [self._rows.get(path, NOTHING) for path in files]
+        heads = headings([row.facts for row in rows], [Path(path).stem for path in files])
         now = time.time()
         entries = [
             Entry(
@@ -242,7 +242,7 @@ class Library:
                 origin,
                 heading,
             )
-            for (path, (one, origin)), row, heading in zip(found.items(), rows, heads, strict=True)
+            for (path, (one, origin)), row, heading in zip(files.items(), rows, heads, strict=True)
         ]
         entries.sort(key=_age, reverse=True)
         if n_unread is None:
@@ -269,16 +269,16 @@ class Library:
         """Save the counts of verdicts of a finished run, reading its facts first if necessary."""
         name = str(path)
         files = in_folder(path.parent, list_folder(path.parent)[0])
-        found = next((one for one in files if one.path == name), None)
+        file = next((one for one in files if one.path == name), None)
         self._rows = self.index.load() if self._rows is None else self._rows
         row = self._rows.get(name)
-        if found is None:
+        if file is None:
             return
-        if row is None or row.stamp != found.stamp:
+        if row is None or row.stamp != file.stamp:
             facts = read_facts(path)
             if facts is None:
                 return
-            row = replace(row or NOTHING, stamp=found.stamp, facts=facts)
+            row = replace(row or NOTHING, stamp=file.stamp, facts=facts)
             self.index.save_rows({name: row})
         self._rows[name] = replace(row, verdicts=dict(verdicts))
         self._last = None
@@ -332,8 +332,8 @@ def _age(entry: Entry) -> tuple[str, float]:
     return entry.date, entry.modified
 
 
-def _is_known(row: Row | None, found: FoundFile, again: bool) -> bool:
-    if row is None or row.stamp != found.stamp or row.facts.status == UNREAD:
+def _is_known(row: Row | None, file: FoundFile, again: bool) -> bool:
+    if row is None or row.stamp != file.stamp or row.facts.status == UNREAD:
         return False
     return not (again and row.facts.wrong)
 
@@ -348,16 +348,16 @@ def _times_wait(row: Row | None) -> bool:
     return not math.isnan(row.facts.max_margin) and row.facts.reached_of != row.facts.max_margin
 
 
-def _state(facts: RunSummary, found: FoundFile, now: float) -> str:
+def _state(facts: RunSummary, file: FoundFile, now: float) -> str:
     """Return the end of a run, or GROWING while its recorder is active."""
     if facts.wrong:
         return UNREADABLE
     if facts.status == RECORDING:
-        recorded = has_recorder(Path(found.path))
+        recorded = has_recorder(Path(file.path))
         if recorded is not None:
             return GROWING if recorded else LEFT
         # The system does not report writers. abs: a clock set back gives files from the future.
-        return GROWING if abs(now - found.modified) < GROWING_S else LEFT
+        return GROWING if abs(now - file.modified) < GROWING_S else LEFT
     return facts.reason or facts.status
 
 

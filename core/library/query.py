@@ -119,28 +119,28 @@ def readers() -> dict[str, Reader]:
     """Return the reader of every name; names of settings with and without their section."""
     from core.reference.registry import REFERENCES
 
-    found: dict[str, Reader] = {}
+    by_name: dict[str, Reader] = {}
     for name, keys in settings().items():
-        found |= {key: _setting(key) for key in keys}
+        by_name |= {key: _setting(key) for key in keys}
         if len(keys) == 1:
-            found[name] = _setting(keys[0])
-    found |= {name: _setting(key) for name, key in PREFERRED.items()}
-    found |= {name: _table_reader("margins", name) for name in REFERENCES}
-    found |= {name: _table_reader("results", name) for name in (*RESULTS, "norm", "log10_time")}
-    return found | OTHERS | {name: _unit(value) for name, value in UNITS.items()}
+            by_name[name] = _setting(keys[0])
+    by_name |= {name: _setting(key) for name, key in PREFERRED.items()}
+    by_name |= {name: _table_reader("margins", name) for name in REFERENCES}
+    by_name |= {name: _table_reader("results", name) for name in (*RESULTS, "norm", "log10_time")}
+    return by_name | OTHERS | {name: _unit(value) for name, value in UNITS.items()}
 
 
 def reader(name: str, text: str) -> Reader:
     """Return the reader of a name. Raises InputError for an unknown or ambiguous name."""
-    known = readers()
-    if name in known:
-        return known[name]
+    by_name = readers()
+    if name in by_name:
+        return by_name[name]
     if len(several := settings().get(name, ())) > 1:
         keys = " or ".join(sorted(several))
         raise InputError(f"{text}: {name} may be {keys}; write one of them.")
     if any(name in kinds for kinds in KINDS.values()):
         raise InputError(f'{text}: {name} is the name of a kind; write it in quotes, "{name}".')
-    try_these = known if "." in name else [one for one in known if "." not in one]
+    try_these = by_name if "." in name else [one for one in by_name if "." not in one]
     hint = did_you_mean(name, try_these) if len(name) > 2 else ""
     if not hint.startswith("did"):
         hint = 'put text in quotes, as in tag == "talk".'
@@ -239,33 +239,33 @@ def _link(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condit
     if (names := {dotted_name(left), dotted_name(right)}) & set(TAGS):
         return _tag_condition(left, sign, right, text)
     a, b = _side(left, text), _side(right, text)
-    same = _prefixes if DATE in names else _plain
+    as_comparable = _prefixes if DATE in names else _plain
 
     def link(entry: Entry) -> bool:
-        one, other = a(entry), b(entry)
-        if isinstance(one, float) and isinstance(other, float):
-            return one == one and other == other and holds(one, other)
-        if isinstance(one, str) and isinstance(other, str):
-            return holds(*same(one, other))
+        first, second = a(entry), b(entry)
+        if isinstance(first, float) and isinstance(second, float):
+            return first == first and second == second and holds(first, second)
+        if isinstance(first, str) and isinstance(second, str):
+            return holds(*as_comparable(first, second))
         return False
 
     return link
 
 
-def _plain(one: str, other: str) -> tuple[str, str]:
-    return one.casefold(), other.casefold()
+def _plain(first: str, second: str) -> tuple[str, str]:
+    return first.casefold(), second.casefold()
 
 
-def _prefixes(one: str, other: str) -> tuple[str, str]:
+def _prefixes(first: str, second: str) -> tuple[str, str]:
     """Cut two dates to the digits that both have: 2026-11 is all of November."""
-    digits = min(len(one), len(other))
-    return one[:digits].casefold(), other[:digits].casefold()
+    digits = min(len(first), len(second))
+    return first[:digits].casefold(), second[:digits].casefold()
 
 
 def _tag_condition(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condition:
     """Return the condition of tag == "x", the run has it, or tag != "x", it has not."""
-    other = right if dotted_name(left) in TAGS else left
-    value = other.value if isinstance(other, ast.Constant) else None
+    name = right if dotted_name(left) in TAGS else left
+    value = name.value if isinstance(name, ast.Constant) else None
     if not isinstance(sign, ast.Eq | ast.NotEq) or not isinstance(value, str):
         raise InputError(f'{_cut(text)}: write tag == "talk", or tag != "talk" for the others.')
     tag_text, is_equality = value.casefold(), isinstance(sign, ast.Eq)

@@ -145,15 +145,17 @@ def picture_of(path: Path) -> bytes:
             if run.frames == 0:
                 return b""
             quantity = OBSERVABLES["risk"].value_at if run.dataset.real else hard_margin
-            most = max(2, min(POINTS, PICTURE_BYTES // max(8 * run.network.size, 1), run.frames))
-            frames = np.unique(np.linspace(0, run.frames - 1, most).round().astype(int))
+            max_frames = max(
+                2, min(POINTS, PICTURE_BYTES // max(8 * run.network.size, 1), run.frames)
+            )
+            frames = np.unique(np.linspace(0, run.frames - 1, max_frames).round().astype(int))
             return heights([quantity(run, int(frame)) for frame in frames])
     except Exception:  # no thumbnail; the facts report the error
         return b""
 
 
-def time_to_90(path: Path, most: float) -> Generator[None, None, float]:
-    """Return log10 of the time at which the hard margin first comes to 90 % of `most`.
+def time_to_90(path: Path, largest: float) -> Generator[None, None, float]:
+    """Return log10 of the time at which the hard margin first comes to 90 % of `largest`.
 
     inf if it never does, NaN for a file that cannot be read. The generator yields after each frame
     that it reads, and stops reading at that time.
@@ -164,7 +166,7 @@ def time_to_90(path: Path, most: float) -> Generator[None, None, float]:
         with open_run(path) as run:
             shares = np.full(run.frames, math.nan)
             for frame in range(run.frames):
-                shares[frame] = hard_margin(run, frame) * (1.0 / most)
+                shares[frame] = hard_margin(run, frame) * (1.0 / largest)
                 reach = None
                 if shares[frame] >= REACHED:
                     reach = first_reach(shares[: frame + 1], run.log10_time)
@@ -186,7 +188,7 @@ def heights(values: list[float]) -> bytes:
     finite = curve[np.isfinite(curve)]
     if not finite.size:
         return b""
-    least, most = min(float(finite.min()), 0.0), max(float(finite.max()), 0.0)
+    lowest, highest = min(float(finite.min()), 0.0), max(float(finite.max()), 0.0)
     with np.errstate(invalid="ignore"):
-        scaled = np.rint((curve - least) / (most - least or 1.0) * (NOTHING - 1))
+        scaled = np.rint((curve - lowest) / (highest - lowest or 1.0) * (NOTHING - 1))
     return bytes(np.where(np.isfinite(curve), scaled, NOTHING).astype(np.uint8))

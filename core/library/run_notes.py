@@ -219,10 +219,10 @@ def check_notes(about: RunNotes) -> RunNotes:
     """Return notes with trimmed texts, each tag once. Raises InputError for too long texts."""
     name, note = about.name.strip(), about.note.strip()
     tags = tags_of(",".join(about.tags))
-    for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
-        if len(text) > most:
+    for field, text, max_length in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
+        if len(text) > max_length:
             raise InputError(
-                f"A {what} has at most {whole_text(most)} characters; this one has "
+                f"A {field} has at most {whole_text(max_length)} characters; this one has "
                 f"{whole_text(len(text))}."
             )
     if len(tags) > MOST_TAGS:

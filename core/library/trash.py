@@ -56,15 +56,15 @@ class Trash:
 
     def items(self) -> list[Item]:
         """Return the runs in the trash; folders with other content are ignored."""
-        found = []
+        items = []
         for name in list_folder(self.folder)[1]:
             folder = self.folder / name
             origin = _origin(folder)
             if origin is None or name.endswith(GOING):
                 continue
             path = Path(origin["path"])
-            found += [Item(one, path) for one in in_folder(folder, list_folder(folder)[0])]
-        return found
+            items += [Item(one, path) for one in in_folder(folder, list_folder(folder)[0])]
+        return items
 
     def move_to_trash(self, run: Path) -> Path:
         """Move a run to the trash and return its new path. Raises InputError if that fails."""
@@ -173,10 +173,10 @@ def _path_with_suffix(run: Path, suffix: str) -> Path:
     return run.with_name(run.name + suffix)
 
 
-def _is_same_file(one: Path, other: Path) -> bool:
+def _is_same_file(first: Path, second: Path) -> bool:
     """Return True if two paths are of one file."""
     try:
-        return one.samefile(other)
+        return first.samefile(second)
     except OSError:
         return False
 

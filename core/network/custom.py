@@ -58,13 +58,13 @@ def has_pytorch() -> bool:
         return False
 
 
-def require_pytorch(what: str) -> None:
-    """Raise InputError if torch is not installed. `what` starts the sentence: "A batch"."""
+def require_pytorch(subject: str) -> None:
+    """Raise InputError if torch is not installed. `subject` starts the sentence: "A batch"."""
     if not has_pytorch():
         remedy = IN_CLONE if CLONE else INSTALL
         if getattr(sys, "frozen", False):
             remedy = OTHERWISE
-        raise InputError(f"{what} needs PyTorch, which is not installed here; {remedy}.")
+        raise InputError(f"{subject} needs PyTorch, which is not installed here; {remedy}.")
 
 
 # ----------------------------------------------------------------------------------- the network

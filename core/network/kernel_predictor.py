@@ -48,9 +48,9 @@ def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
     ([[1.0, 0.0]], [[1.0, 0.0]])
     """
     inner, sizes, cosine, supplement = _angles(x, other)
-    rest = supplement / (2.0 * np.pi)
+    share = supplement / (2.0 * np.pi)
     sine = np.sin(supplement)
-    return inner * rest, sizes * (sine / (2.0 * np.pi) + rest * cosine)
+    return inner * share, sizes * (sine / (2.0 * np.pi) + share * cosine)
 
 
 def mean_squares(x: Array, other: Array) -> Array:
@@ -77,8 +77,8 @@ def mean_squares(x: Array, other: Array) -> Array:
     [[6.0, 0.0]]
     """
     _, sizes, cosine, supplement = _angles(x, other)
-    both = 3.0 * np.sin(supplement) * cosine + supplement * (1.0 + 2.0 * cosine**2)
-    return np.asarray(sizes**2 * both / (2.0 * np.pi))
+    square = 3.0 * np.sin(supplement) * cosine + supplement * (1.0 + 2.0 * cosine**2)
+    return np.asarray(sizes**2 * square / (2.0 * np.pi))
 
 
 def _angles(x: Array, other: Array) -> tuple[Array, Array, Array, Array]:

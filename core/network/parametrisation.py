@@ -289,10 +289,10 @@ def margins_of(f: Array, y: Array) -> Array:
     if f.ndim == 1:
         return np.asarray(y * f)
     rows, own = np.arange(f.shape[0]), y.astype(np.int64)
-    others = f.copy()
+    other_scores = f.copy()
     # Excludes the own logit from the maximum, whatever its size.
-    others[rows, own] = -np.inf
-    return np.asarray(f[rows, own] - others.max(axis=1))
+    other_scores[rows, own] = -np.inf
+    return np.asarray(f[rows, own] - other_scores.max(axis=1))
 
 
 class TwoLayer(Network):

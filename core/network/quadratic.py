@@ -81,9 +81,9 @@ def node_squares(network: Network, flat: Array) -> Array:
     return _node_products(network, flat, flat)
 
 
-def _node_products(network: Network, one: Array, other: Array) -> Array:
+def _node_products(network: Network, first: Array, second: Array) -> Array:
     """Return <theta_j, theta'_j> of each node, (m,)."""
-    product = one * other
+    product = first * second
     parts = [
         product[offset : offset + network.m * width].reshape(network.m, width).sum(axis=1)
         for offset, width in node_blocks(network).tolist()

@@ -130,8 +130,8 @@ class SingleIndex(Network):
                 'network.init = "overlap" needs a second dimension, but d = 1; choose data.d of at '
                 "least 2."
             )
-        rest = np.sqrt(1.0 - section.overlap**2) * draw_on_sphere(generator, 1, shape.d - 1)
-        return {"V": np.concatenate([[[section.overlap]], rest], axis=1)}
+        remainder = np.sqrt(1.0 - section.overlap**2) * draw_on_sphere(generator, 1, shape.d - 1)
+        return {"V": np.concatenate([[[section.overlap]], remainder], axis=1)}
 
     def _preactivations(self, flat: Any, inputs: Any) -> tuple[Any, Any]:
         """Return z (n,), the products with v/|v|, and |v|."""

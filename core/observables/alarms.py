@@ -157,9 +157,9 @@ def find_alarms(run: Run, poll: Callable[[], None] | None = None) -> tuple[Alarm
 
     `poll` is called after each frame. It may wait, or cancel by raising an exception.
     """
-    lost = _lost_states(run) if run.is_external else ()
+    lost_states = _lost_states(run) if run.is_external else ()
     if not is_monitored(run):
-        return lost
+        return lost_states
     scan = _scan_of(run)
     with scan.lock:
         while scan.next < run.frames:
@@ -168,27 +168,27 @@ def find_alarms(run: Run, poll: Callable[[], None] | None = None) -> tuple[Alarm
             if poll is not None:
                 poll()
         _scan_end(run, scan)
-        return tuple(sorted((*scan.alarms, *lost), key=lambda alarm: alarm.frame))
+        return tuple(sorted((*scan.alarms, *lost_states), key=lambda alarm: alarm.frame))
 
 
 def _lost_states(run: Run) -> tuple[Alarm, ...]:
     """Return one alarm for each frame after which states were not finite."""
-    found: dict[int, list[str]] = {}
+    lost_by_frame: dict[int, list[str]] = {}
     for frame, kind, payload in run.events():
         t, name = payload.get("t"), payload.get("array")
         # The file may be untrusted: its texts are not displayed.
         if kind == NOT_FINITE and frame < run.frames and isinstance(t, float) and name in WEIGHTS:
-            found.setdefault(frame, []).append(f"{name} at t = {t:g}")
+            lost_by_frame.setdefault(frame, []).append(f"{name} at t = {t:g}")
     return tuple(
         Alarm(
             frame,
             NOT_FINITE,
-            LOST.format(count=len(lost), first=lost[0]),
+            LOST.format(count=len(names), first=names[0]),
             int(run.steps[frame]),
             float(run.log10_time[frame]),
             float("nan"),
         )
-        for frame, lost in sorted(found.items())
+        for frame, names in sorted(lost_by_frame.items())
     )
 
 
@@ -317,11 +317,12 @@ def drift_tolerance(run: Run) -> float:
 
 
 def _balance(run: Run, index: int) -> str:
-    drift, most = balance_drift(run, index), drift_tolerance(run)
-    if not drift > most:
+    drift, tolerance = balance_drift(run, index), drift_tolerance(run)
+    if not drift > tolerance:
         return ""
     return (
-        f"The balance of the layers drifted by {drift:.2e} of |W|^2, more than {most:g}; gradient "
+        f"The balance of the layers drifted by {drift:.2e} of |W|^2, more than {tolerance:g}; "
+        "gradient "
         "flow conserves it."
     )
 

@@ -70,9 +70,9 @@ def score_gram(run: Run, flat: Array) -> Array:
     # differences[i, c', c]: coefficient of output c in the c'-th score of example i
     differences = np.zeros((n, k - 1, k))
     for i in range(n):
-        others = [c for c in range(k) if c != own[i]]
+        other_classes = [c for c in range(k) if c != own[i]]
         differences[i, :, own[i]] = 1.0
-        differences[i, np.arange(k - 1), others] = -1.0
+        differences[i, np.arange(k - 1), other_classes] = -1.0
     blocks = K.reshape(n, k, n, k)
     scores = np.einsum("iac,icrd,rbd->iarb", differences, blocks, differences, optimize=True)
     return np.asarray(scores.reshape(n * (k - 1), n * (k - 1)))
@@ -107,10 +107,10 @@ def nearest_multipliers(kernel: Any, b: Array, squared: float, p: Array) -> Cert
     root = np.sqrt(values[mask])
     A = root[:, None] * vectors[:, mask].T
     target = (vectors[:, mask].T @ b) / root
-    multipliers, rest = nnls(A, target)
+    multipliers, distance = nnls(A, target)
     # The part outside the span of the gradients; rounding may make its square negative.
     outside = max(squared - float(target @ target), 0.0)
-    residual = np.sqrt(outside + rest**2) / np.sqrt(squared)
+    residual = np.sqrt(outside + distance**2) / np.sqrt(squared)
     total = float(multipliers.sum())
     slack = float(multipliers @ (p - 1.0)) / total if total > 0.0 else float("nan")
     return Certificate(float(residual), slack)
@@ -194,8 +194,8 @@ def integration_error(run: Run, index: int) -> float:
 def step_error(run: Run, index: int) -> float:
     """Return the error stored with a frame, over |W|^L; NaN if no step was checked."""
     # In a recorded loop a number of that name is the loop's own.
-    found = {} if run.is_external else run.diagnostics(index)
-    error = found.get("margin_error", float("nan"))
+    diagnostics = {} if run.is_external else run.diagnostics(index)
+    error = diagnostics.get("margin_error", float("nan"))
     power = flat_norm_power(run, index)
     return error / power if power > 0.0 else float("nan")
 

@@ -114,8 +114,8 @@ def collapse_at(run: Run, index: int) -> Collapse | None:
 
 
 def _value(name: str, run: Run, index: int) -> float:
-    found = collapse_at(run, index)
-    return float("nan") if found is None else float(getattr(found, name))
+    collapse = collapse_at(run, index)
+    return float("nan") if collapse is None else float(getattr(collapse, name))
 
 
 SOURCE = "definition (Papyan, Han and Donoho, PNAS 2020); docs/theory.md, 3.8"

@@ -84,9 +84,9 @@ class DepthCurve:
         singular = s < 0.0 or start > s
         while edges[-1] < LAST:
             edges.append(edges[-1] + (min(PANEL, edges[-1]) if singular else PANEL))
-        made = cls(s, start, depth, np.array(edges), np.zeros(len(edges)))
-        parts = made._time_between(made.edges[:-1], made.edges[1:])
-        return cls(s, start, depth, made.edges, np.concatenate([[0.0], np.cumsum(parts)]))
+        depth_curve = cls(s, start, depth, np.array(edges), np.zeros(len(edges)))
+        parts = depth_curve._time_between(depth_curve.edges[:-1], depth_curve.edges[1:])
+        return cls(s, start, depth, depth_curve.edges, np.concatenate([[0.0], np.cumsum(parts)]))
 
     def values(self, t: Array) -> Array:
         """Return a at times t (T,), each >= 0."""
@@ -98,11 +98,11 @@ class DepthCurve:
             return np.full(t.shape, self.s)
         last = self.edges.size - 1
         place = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, last - 1)
-        base, rest = self.edges[place], np.minimum(t, self.times[-1]) - self.times[place]
-        x = base + PANEL * rest / (self.times[place + 1] - self.times[place])
+        base, offset = self.edges[place], np.minimum(t, self.times[-1]) - self.times[place]
+        x = base + PANEL * offset / (self.times[place + 1] - self.times[place])
         x = np.minimum(x, self.edges[place + 1])
         for _ in range(NEWTON):
-            step = (rest - self._time_between(base, x)) / self._pace(x)
+            step = (offset - self._time_between(base, x)) / self._pace(x)
             x = np.clip(x + step, base, self.edges[place + 1])
         return self._strength(x)
 
@@ -153,8 +153,8 @@ def deep_values(run: Run, t: Array) -> Array:
 @cached_per_run
 def _target_risk(run: Run) -> float:
     """Return the risk of the target, which no linear predictor goes below."""
-    rest = run.dataset.y - run.inputs @ target(run)
-    return 0.5 * float((rest**2).mean())
+    residual = run.dataset.y - run.inputs @ target(run)
+    return 0.5 * float((residual**2).mean())
 
 
 def log10_risk_at(run: Run, squared: Array) -> Array:

@@ -76,14 +76,14 @@ def is_active(run: Run, index: int) -> NDArray[np.bool_]:
 def aligned_share(run: Run, index: int) -> float:
     norms = node_norms(run, index)
     total, is_near = float(norms.sum()), cosine(run, index) > ALIGNED
-    known = total > 0.0 and few_patterns(run) and bool(vectors_of(run))
-    return float(norms[is_near].sum()) / total if known else math.nan
+    is_known = total > 0.0 and few_patterns(run) and bool(vectors_of(run))
+    return float(norms[is_near].sum()) / total if is_known else math.nan
 
 
 def least_cosine(run: Run, index: int) -> float:
     """Return the least `cosine` of the active nodes; NaN if no node is active."""
-    found = cosine(run, index)[is_active(run, index)]
-    return float(found.min()) if found.size and np.isfinite(found).all() else math.nan
+    cosines = cosine(run, index)[is_active(run, index)]
+    return float(cosines.min()) if cosines.size and np.isfinite(cosines).all() else math.nan
 
 
 def has_relus(run: Run) -> bool:

@@ -142,7 +142,7 @@ class FinalMargin:
         }
 
 
-def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
+def traces(margin: FinalMargin) -> tuple[tuple[str, Array], ...]:
     """Return the ends of a bracket as lines among the margins.
 
     Values are NaN before the last tenth of the frames, or before the condition's first frame if
@@ -154,12 +154,12 @@ def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
     tuple of (str, array (T,))
         Name and values at the frames up to the bracket's.
     """
-    first = min(found.weakest_bound.frame, (9 * found.frame) // 10)
-    words = f"final <= {found.upper_end:.3g}".replace(" 0.", " .")
+    first = min(margin.weakest_bound.frame, (9 * margin.frame) // 10)
+    words = f"final <= {margin.upper_end:.3g}".replace(" 0.", " .")
     lines = []
-    for name, value in ((words, found.upper_end), ("", found.below)):
+    for name, value in ((words, margin.upper_end), ("", margin.below)):
         if isfinite(value):
-            trace = np.full(found.frame + 1, value)
+            trace = np.full(margin.frame + 1, value)
             trace[:first] = nan
             lines.append((name, trace))
     return tuple(lines)

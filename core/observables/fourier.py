@@ -105,8 +105,8 @@ def phases(run: Run, index: int) -> Array:
         th_u, th_v and th_w in (-pi, pi].
     """
     chosen = frequencies(run, index).astype(np.int64)
-    found = waves(run, index)
-    return np.asarray(np.angle(found[:, np.arange(found.shape[1]), chosen]))
+    node_waves = waves(run, index)
+    return np.asarray(np.angle(node_waves[:, np.arange(node_waves.shape[1]), chosen]))
 
 
 def phase_relation(run: Run, index: int) -> Array:

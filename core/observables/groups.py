@@ -68,7 +68,7 @@ def group_names(names: list[str]) -> dict[str, list[str]]:
     >>> group_names(["kkt_residual", "hard_margin", "risk"])
     {'Risk and error': ['risk'], 'Margins': ['hard_margin'], 'Others': ['kkt_residual']}
     """
-    places = {name: place for known in GROUPS.values() for place, name in enumerate(known)}
+    places = {name: place for titles in GROUPS.values() for place, name in enumerate(titles)}
     by_group = {group: [one for one in names if group_of(one) == group] for group in ORDER}
     return {
         group: sorted(some, key=lambda name: places.get(name, len(places)))

@@ -382,7 +382,7 @@ def angles_to_mean(vectors: Array) -> Array:
 
 
 def _moments(values: Array) -> tuple[float, float]:
-    known = values[~np.isnan(values)]
-    if known.size == 0:
+    finite = values[~np.isnan(values)]
+    if finite.size == 0:
         return float("nan"), float("nan")
-    return float(known.mean()), float(known.std())
+    return float(finite.mean()), float(finite.std())

@@ -109,7 +109,7 @@ def level_segments(f: PlaneFunction, x_ends: Ends, y_ends: Ends, level: float = 
         f differs by less than TOLERANCE of its range from a linear function there.
     """
     triangles, largest = _grid(x_ends, y_ends), 0.0
-    found: list[Array] = []
+    segments: list[Array] = []
     for rounds in range(MOST_ROUNDS + 1):
         if not triangles.size:
             break
@@ -127,18 +127,18 @@ def level_segments(f: PlaneFunction, x_ends: Ends, y_ends: Ends, level: float = 
                 sag = np.where((low > 0.0) & (high > 0.0), low * high / (low + high), 0.0) * f.jumps
             below = np.maximum(sag, 0.0).sum(axis=1)
             above = np.maximum(-sag, 0.0).sum(axis=1)
-            least, most = values.min(axis=1), values.max(axis=1)
-            crossed = (least - below <= 0.0) & (most + above >= 0.0)
-            bent = below + above > np.maximum(TOLERANCE * (most - least), ROUNDING * largest)
+            lowest, highest = values.min(axis=1), values.max(axis=1)
+            crossed = (lowest - below <= 0.0) & (highest + above >= 0.0)
+            bent = below + above > np.maximum(TOLERANCE * (highest - lowest), ROUNDING * largest)
             ready = crossed & (~bent | (rounds == MOST_ROUNDS))
-            found.append(_crossings(some[ready], values[ready]))
+            segments.append(_crossings(some[ready], values[ready]))
             cut = crossed & ~ready
             node = np.abs(sag[cut]).argmax(axis=1)
             parts.append(
                 _cut(some[cut], np.take_along_axis(z[cut], node[:, None, None], 2)[..., 0])
             )
         triangles = np.concatenate(parts)
-    return np.concatenate([np.empty((0, 2, 2)), *found])
+    return np.concatenate([np.empty((0, 2, 2)), *segments])
 
 
 def lines_of(segments: Array) -> Array:

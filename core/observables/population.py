@@ -128,7 +128,7 @@ def _solution(run: Run) -> tuple[OrderParameters, Any]:
     start = teacher(run).order_parameters(*weights(run, run.origin), online_rate(run), noise(run))
     until = 10.0 ** float(run.experiment.dynamics.until_log10_time)
     step = getattr(run.experiment.dynamics, "step", None) or 0.0
-    found = solve_ivp(
+    solution = solve_ivp(
         lambda _, flat: start.unpack(flat).slope(),
         (0.0, 1.001 * until + 2.0 * step),
         start.pack(),
@@ -137,7 +137,7 @@ def _solution(run: Run) -> tuple[OrderParameters, Any]:
         atol=TOLERANCE * 1e-3,
         dense_output=True,
     )
-    return start, found.sol
+    return start, solution.sol
 
 
 def ode_risk(run: Run, t: Array) -> Array:

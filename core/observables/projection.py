@@ -124,13 +124,13 @@ def class_means(run: Run, numbers: tuple[int, ...]) -> Axes:
         raise InputError("All examples are of one class; choose another plane.")
     if np.abs(means - means[0]).max() <= 1e-12 * np.abs(x).max():
         raise InputError("The means of the classes are equal; choose another plane.")
-    rest = principal_axes(x)
+    axes = principal_axes(x)
     if len(means) == 2:
         # Sign not normalised: class +1 is at the right.
         low, high = (run.dataset.words(kind).replace("-", "\u2212") for kind in kinds.tolist())
-        rows = orthonormal([means[1] - means[0], means[1] + means[0], *rest])
+        rows = orthonormal([means[1] - means[0], means[1] + means[0], *axes])
         return Axes(rows, (f"mean of {high} minus mean of {low}", "across, within the means"))
-    rows = orthonormal([*principal_axes(means), *rest])
+    rows = orthonormal([*principal_axes(means), *axes])
     return Axes(rows, ("class means 1", "class means 2"))
 
 

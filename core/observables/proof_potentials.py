@@ -31,9 +31,9 @@ def empty_cones(run: Run, index: int) -> float:
 
 
 def _features_of(run: Run) -> tuple[Array, Array]:
-    known = known_features(run)
-    assert known is not None
-    return known
+    features = known_features(run)
+    assert features is not None
+    return features
 
 
 def _log_sums(run: Run, index: int) -> Array:

@@ -127,9 +127,9 @@ def sum_bounds(run: Run) -> tuple[Array, Array]:
     if not isinstance(full_run.experiment.dynamics, GradientFlow):
         room[np.diff(full_run.steps[:last]) == 1] = 0.0  # no interpolation: every step is recorded
     with np.errstate(over="ignore", invalid="ignore"):
-        least, most = (np.append(0.0, np.exp(fine + sign * room)) for sign in (-1.0, 1.0))
-    least[first], most[first] = least[: first + 1].sum(), most[: first + 1].sum()
-    return least[first:], most[first:]
+        lower, upper = (np.append(0.0, np.exp(fine + sign * room)) for sign in (-1.0, 1.0))
+    lower[first], upper[first] = lower[: first + 1].sum(), upper[: first + 1].sum()
+    return lower[first:], upper[first:]
 
 
 def _log_increment(run: Run, start: int, stop: int) -> float:
@@ -293,9 +293,9 @@ def covering_radius(run: Run, index: int) -> float:
 
 @cached_per_run
 def _covering_radius(run: Run) -> float:
-    known = known_features(run)
-    assert known is not None
-    cosines = known[1] @ unit_directions(run, run.origin).T
+    features = known_features(run)
+    assert features is not None
+    cosines = features[1] @ unit_directions(run, run.origin).T
     with np.errstate(invalid="ignore"):
         distances = np.sqrt(np.maximum(2.0 - 2.0 * cosines, 0.0))
     return float(np.nanmin(distances, axis=1).max())

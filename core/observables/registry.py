@@ -248,8 +248,8 @@ def title_with_unit(name: str) -> str:
 def observable_in(runs: Sequence[Run], name: str) -> Observable | None:
     """Return the observable of a name that is registered, or that one of the runs has."""
     observable = find_observable(name)
-    known = name in OBSERVABLES or (observable and any(observable.applies(run) for run in runs))
-    return observable if known else None
+    is_known = name in OBSERVABLES or (observable and any(observable.applies(run) for run in runs))
+    return observable if is_known else None
 
 
 def scalars_of(run: Run) -> tuple[Observable, ...]:
@@ -315,8 +315,8 @@ def explain(name: str, network: Network | None = None) -> Help:
             norm = POWER if network is None else network.margin_norm[0]
             form = f"drawn as {margin.factor:g} of it, among margins over {norm}"
         return Help(margin.title, "", margin.formula, margin.source, form)
-    known = [*OBSERVABLES, *VIEWS, *REFERENCES]
-    raise InputError(f"{name!r} is not a quantity; {did_you_mean(name, known)}")
+    names = [*OBSERVABLES, *VIEWS, *REFERENCES]
+    raise InputError(f"{name!r} is not a quantity; {did_you_mean(name, names)}")
 
 
 def _make_help(item: Observable, network: Network | None) -> Help:
@@ -326,6 +326,6 @@ def _make_help(item: Observable, network: Network | None) -> Help:
         norm, typeset = network.margin_norm
         tex, formula = tex.replace(POWER, typeset), formula.replace(POWER, norm)
         trained = f", W = ({', '.join(block.name for block in network.layout)})"
-        rest = normalisation.removeprefix(HOMOGENEOUS)
-        normalisation = f"divided by {norm}{trained if '|W|' in norm else ''}{rest}"
+        sentence = normalisation.removeprefix(HOMOGENEOUS)
+        normalisation = f"divided by {norm}{trained if '|W|' in norm else ''}{sentence}"
     return Help(item.title, tex, formula, item.source, normalisation, item.unit)

@@ -47,8 +47,8 @@ COUNT = 3
 def has_sharpness(run: Run) -> bool:
     """Return True for a known loss, at most 1e7 parameters, and PyTorch if derivatives need it."""
     small = run.network.size <= MOST_PARAMETERS
-    known = run.experiment.loss.known and run.network.kind != "kernel_predictor"
-    return small and known and (not needs_pytorch(run.network) or find_spec("torch") is not None)
+    has_loss = run.experiment.loss.known and run.network.kind != "kernel_predictor"
+    return small and has_loss and (not needs_pytorch(run.network) or find_spec("torch") is not None)
 
 
 @cached_per_run
@@ -74,8 +74,8 @@ def _largest_eigenvalues(run: Run, index: int, count: int) -> Array:
         return np.stack([proved, np.full(count, TOLERANCE * abs(float(proved[0])))])
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         top = sharpness(run.problem, flat, count)
-    found = np.stack([top.values, np.maximum(top.bounds, TOLERANCE * abs(top.largest))])
-    return np.concatenate([found, missing], axis=1)[:, :count]
+    eigenvalues = np.stack([top.values, np.maximum(top.bounds, TOLERANCE * abs(top.largest))])
+    return np.concatenate([eigenvalues, missing], axis=1)[:, :count]
 
 
 @cached_per_frame

@@ -56,9 +56,9 @@ def state_at(run: Run, index: int) -> State | None:
 
 def _is_fresh(run: Run) -> bool:
     """Return True if the dynamics started at frame 0, without a state."""
-    start, known = run.start, run.complete and not run.has_changed_rule
+    start, is_complete = run.start, run.complete and not run.has_changed_rule
     restarted = not start.same_dynamics or "note" in (run.continues or {})
-    return known if start.log10_time == -np.inf else restarted
+    return is_complete if start.log10_time == -np.inf else restarted
 
 
 def _repeat_steps(run: Run, index: int, state: State) -> State | None:
@@ -85,5 +85,5 @@ def _repeat_steps(run: Run, index: int, state: State) -> State | None:
         return None
     recorded = run.parameters(index + 1)
     error = np.abs(frame.parameters - recorded).max()
-    same = frame.step == run.steps[index + 1] and error <= AGREEMENT * np.abs(recorded).max()
-    return integrator.state() if same else None
+    is_same = frame.step == run.steps[index + 1] and error <= AGREEMENT * np.abs(recorded).max()
+    return integrator.state() if is_same else None

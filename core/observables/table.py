@@ -66,17 +66,17 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
     InputError
         The run's table does not have one of the columns.
     """
-    known = {item.name: item for item in available_observables(run, nodes)}
+    by_name = {item.name: item for item in available_observables(run, nodes)}
     for name in names:  # `loop.NAME` of a number listed as NAME
         observable = find_observable(name)
         if (
-            name not in known
+            name not in by_name
             and observable
             and observable.shape is Shape.SCALAR
             and observable.applies(run)
         ):
-            known[name] = observable
-    wrong = [name for name in names if name not in known]
+            by_name[name] = observable
+    wrong = [name for name in names if name not in by_name]
     if wrong:
         is_inside = wrong[0] in {item.name for item in available_observables(run)}
         reason = "has one number per neuron, which only an NPZ can hold" if is_inside else ""
@@ -85,10 +85,10 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
             reason = f"is a prediction that does not apply: {refused[0]}"
         raise InputError(
             f"the column {wrong[0][:60]!r} {reason or 'does not exist in this run'}; "
-            f"{did_you_mean(wrong[0], list(known))}",
+            f"{did_you_mean(wrong[0], list(by_name))}",
             where=run.path,
         )
-    return tuple(item for name, item in known.items() if name in names)
+    return tuple(item for name, item in by_name.items() if name in names)
 
 
 def columns_of(

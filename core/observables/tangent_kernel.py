@@ -196,8 +196,10 @@ def kernel_limit(run: Run) -> KernelLimit | None:
     first, second = arc_cosine(x, x)
     node = law.first * first + law.second * second
     inner = x @ x.T
-    both, cross, outer = law.squares
-    squares = both * inner * first + 2.0 * cross * inner * second + outer * mean_squares(x, x)
+    both_squares, cross, outer = law.squares
+    squares = (
+        both_squares * inner * first + 2.0 * cross * inner * second + outer * mean_squares(x, x)
+    )
     size = float(np.sum(node * node))
     spread = max(float(squares.sum()) / size - 1.0, 0.0)
     return KernelLimit(m * node, float(np.sqrt(spread / m)))

@@ -215,12 +215,12 @@ def are_right(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any
     weights = weights_of(run.network, flat)
     if weights is None:
         return None
-    known: KnownSigns | None = run.memo.get(KEY)
-    tested = scale_inputs(inputs) if known is None else known.tested
+    signs: KnownSigns | None = run.memo.get(KEY)
+    tested = scale_inputs(inputs) if signs is None else signs.tested
     phi = run.network.activation  # type: ignore[attr-defined]
     right, least = np.zeros(y.size, dtype=bool), np.zeros(y.size)
-    if known is not None:
-        right, least = known.right.copy(), known.least - known.weights.distance(weights)
+    if signs is not None:
+        right, least = signs.right.copy(), signs.least - signs.weights.distance(weights)
     open_ = np.flatnonzero(~(least > SURE))
     f = weights.single().of_many(phi, tested.inputs[open_], block)
     room = weights.error * tested.lengths[open_]

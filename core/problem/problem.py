@@ -142,16 +142,16 @@ def _check_directions(
 ) -> None:
     """Raise InputError if a network would divide by |v_j| = 0, or N(v_j) = 0."""
     if section.divides_by_lengths:
-        divisors, what = np.linalg.norm(arrays["V"], axis=1), "is zero, so that v/|v| is undefined"
+        divisors, fault = np.linalg.norm(arrays["V"], axis=1), "is zero, so that v/|v| is undefined"
     elif isinstance(section, BatchNormNetwork) and section.normalise and section.eps == 0.0:
         divisors = np.linalg.norm((x - x.mean(axis=0)) @ arrays["V"].T, axis=0)
-        what = "does not vary over the data: N(v) = 0 (network.eps > 0 would allow it)"
+        fault = "does not vary over the data: N(v) = 0 (network.eps > 0 would allow it)"
     else:
         return
     if not divisors.all():
         number = int(np.flatnonzero(divisors == 0.0)[0])
         raise InputError(
-            f"network.init_path: row {number} of V in {path} {what}; choose another start."
+            f"network.init_path: row {number} of V in {path} {fault}; choose another start."
         )
 
 
@@ -190,8 +190,8 @@ class LastValue:
         Objects are compared by identity, the point `flat` (size,) by its values.
         """
         before, point, value = self._last
-        same = len(key) == len(before) and all(map(operator.is_, key, before))
-        if not (same and np.array_equal(flat, point)):
+        is_same = len(key) == len(before) and all(map(operator.is_, key, before))
+        if not (is_same and np.array_equal(flat, point)):
             value = compute()
             self._last = key, flat.copy(), value
         return value
@@ -336,15 +336,15 @@ def _outputs(dataset: Dataset) -> int:
 
 
 def _check_classes(experiment: Experiment, dataset: Dataset) -> None:
-    many, kind = dataset.classes > 2, experiment.network.kind
+    has_many, kind = dataset.classes > 2, experiment.network.kind
     classes = NETWORKS[kind].classes
-    if many and classes == "two":
+    if has_many and classes == "two":
         raise InputError(
             f'The data have {dataset.classes} classes, but network.kind = "{kind}" has one '
             'output; use network.kind = "multiclass" or "quadratic" with loss.kind = '
             '"cross_entropy", or two classes.'
         )
-    if not many and classes == "several":
+    if not has_many and classes == "several":
         raise InputError(
             f'network.kind = "{kind}" needs data of three or more classes, but these have two; '
             'use network.kind = "standard" or "bias" with loss.kind = "logistic".'

@@ -14,8 +14,8 @@ from core.problem.problem import Problem, with_directions
 
 def teacher_of(problem: Problem) -> Teacher:
     """Return the teacher of a problem whose data know it."""
-    known = with_directions(problem).directions
-    up, down = known["positive"], known["negative"]
+    directions = with_directions(problem).directions
+    up, down = directions["positive"], directions["negative"]
     c = np.concatenate([np.ones(up.shape[0]), -np.ones(down.shape[0])])
     V, data = np.concatenate([up, down]), problem.experiment.data
     neurons = data.neurons if isinstance(data, RegressionData) else "relu"

@@ -36,10 +36,10 @@ def headless_program() -> str:
     >>> headless_program() in (MODULE, COMMAND)
     True
     """
-    started = Path(sys.argv[0] if sys.argv else "")
-    if started.stem in ("marginscope", COMMAND):  # console scripts, and programs of a bundle
+    program = Path(sys.argv[0] if sys.argv else "")
+    if program.stem in ("marginscope", COMMAND):  # console scripts, and programs of a bundle
         return COMMAND
-    return MODULE if CLONE or started.parent.name == "core" else COMMAND
+    return MODULE if CLONE or program.parent.name == "core" else COMMAND
 
 
 def window_program() -> str:

@@ -88,10 +88,10 @@ def polish(x: Array, c: Array, v: Array, watch: CancelToken) -> tuple[Array, flo
     value = float(np.maximum(x @ v, 0.0) @ c)
     for _ in range(POLISHES):
         slope = ((x @ v > 0.0) & ~negative) * c @ x
-        found = solve(Program(np.r_[slope, c[negative]], rows, np.zeros(k), *box), watch)
-        if not found.finished:
+        solution = solve(Program(np.r_[slope, c[negative]], rows, np.zeros(k), *box), watch)
+        if not solution.finished:
             break
-        new = np.clip(found.v[:d], -1.0, 1.0)
+        new = np.clip(solution.v[:d], -1.0, 1.0)
         reached = float(np.maximum(x @ new, 0.0) @ c)
         if reached <= value * (1.0 + 1e-9) + 1e-15:
             break
@@ -221,14 +221,14 @@ def make_price_program(x: Array, c: Array) -> Program:
             np.c_[x[negative], -unit_matrix[negative], np.zeros((n - k, k))],
         ]
     )
-    most = np.r_[size[positive], np.zeros(n)]
+    upper_bounds = np.r_[size[positive], np.zeros(n)]
     lower = np.r_[np.full(d, -1.0), np.zeros(n + k)]
     upper = np.r_[np.ones(d), size, np.ones(k)]
     cost = np.r_[np.zeros(d), c, np.zeros(k)]
-    return Program(cost, rows, most, lower, upper, np.arange(d + n, d + n + k))
+    return Program(cost, rows, upper_bounds, lower, upper, np.arange(d + n, d + n + k))
 
 
-def bound_price(x: Array, y: Array, found: CubeSearch, enough: float, watch: CancelToken) -> float:
+def bound_price(x: Array, y: Array, search: CubeSearch, enough: float, watch: CancelToken) -> float:
     """Return an upper bound of the least of several prices, if it is below `enough`.
 
     Parameters
@@ -237,7 +237,7 @@ def bound_price(x: Array, y: Array, found: CubeSearch, enough: float, watch: Can
         Points.
     y : array (n,)
         Labels +-1.
-    found : CubeSearch
+    search : CubeSearch
         Weights whose prices are bounded, one after another.
     enough : float
         Bound that is known.
@@ -250,19 +250,19 @@ def bound_price(x: Array, y: Array, found: CubeSearch, enough: float, watch: Can
         Bound; `enough` if none is lower.
     """
     least = enough
-    for number, weights in enumerate(found.q):
-        if least - found.lower <= CLOSE * least:
+    for number, weights in enumerate(search.q):
+        if least - search.lower <= CLOSE * least:
             break
         q = np.where(weights > SUPPORT * weights.max(), weights, 0.0)
         c, is_used = q / q.sum() * y, q > 0.0
         bound = 0.0
         for part, sign in enumerate((1.0, -1.0)):
-            n_open = 2 * (len(found.q) - number) - part
+            n_open = 2 * (len(search.q) - number) - part
             seconds = max(watch.limit - watch.seconds, 0.0) / n_open
             answer = solve(
                 make_price_program(x[is_used], sign * c[is_used]), watch.with_timeout(seconds)
             )
-            bound = max(bound, answer.bound * (1.0 + DIGITS) + DIGITS * found.lower)
+            bound = max(bound, answer.bound * (1.0 + DIGITS) + DIGITS * search.lower)
             if bound >= least:
                 break
         least = min(least, bound)

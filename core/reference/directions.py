@@ -107,5 +107,5 @@ def _cut(starts: Array, ends: Array, x: Array, y: Array, q: Array) -> tuple[Arra
     for turned in (angles - HALF_TURN, angles + HALF_TURN):
         inside = starts + np.mod(turned - starts, 2.0 * np.pi)
         cuts.append(inside[inside < ends])
-    found = np.unique(np.concatenate(cuts))
-    return found[:-1], found[1:]
+    distinct = np.unique(np.concatenate(cuts))
+    return distinct[:-1], distinct[1:]

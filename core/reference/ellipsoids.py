@@ -210,12 +210,12 @@ def _extend_pool(
     if len(U) > POINTS_RETAINED:
         near = np.abs(np.maximum(U @ x.T, 0.0) @ c) / np.linalg.norm(U @ root, axis=1)
         U = U[np.argsort(-near, kind="stable")[:POINTS_RETAINED]]
-    found = [U]
+    directions = [U]
     for sign in (1.0, -1.0):
         free = generator.standard_normal((STARTS // 2, d))
         spanned = generator.standard_normal((STARTS - STARTS // 2, n)) * q @ points
         V, values = climb(points, sign * c, np.vstack([free, spanned, U[-AGAIN:] @ root]), watch)
         price = max(price, float(values.max(initial=0.0)))
         new = V[distinct_directions(V, values, -np.inf, ADDED)] @ inverse
-        found.append(new / np.linalg.norm(new, axis=1)[:, None])
-    return np.vstack(found), price
+        directions.append(new / np.linalg.norm(new, axis=1)[:, None])
+    return np.vstack(directions), price

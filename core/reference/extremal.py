@@ -80,9 +80,9 @@ def has_extremal(problem: Problem) -> bool:
     network = problem.network
     if not isinstance(network, TwoLayer) or not problem.dataset.real or network.k > 1:
         return False
-    both = network.direct and not network.fixed and network.plain_sum and network.degree == 2
+    has_both = network.direct and not network.fixed and network.plain_sum and network.degree == 2
     phi = network.activation
-    return both and phi.code in (RELU, LEAKY) and 0.0 <= phi.slope < 1.0
+    return has_both and phi.code in (RELU, LEAKY) and 0.0 <= phi.slope < 1.0
 
 
 def growth(u: Array, X: Array, y: Array, slope: float = 0.0) -> Array:
@@ -159,11 +159,11 @@ def extremal_vectors(
     basis = _row_space(X[indices])
     rows, targets = X[indices] @ basis, y[indices] / len(y)
     patterns = _all_patterns(len(indices)) if every_pattern else _patterns_at_rays(rows)
-    found = [
+    vectors = [
         Extremal(basis @ u, value, _signs(X, basis @ u), kind)
         for u, value, kind in _accept_candidates(rows, targets, slope, patterns, X.shape[1])
     ]
-    return tuple(sorted(found, key=lambda one: one.value))
+    return tuple(sorted(vectors, key=lambda one: one.value))
 
 
 def pattern_count(X: Array, y: Array) -> int:
@@ -204,20 +204,20 @@ def _patterns_at_rays(X: Array) -> Signs:
     n, d = X.shape
     if (count := 2 * comb(n, d - 1) * 3 ** (d - 1)) > MOST_PATTERNS:
         raise _too_many(count, n, d)
-    found: set[bytes] = set()
-    seen: set[bytes] = set()
+    patterns: set[bytes] = set()
+    visited: set[bytes] = set()
     for ray in _rays(X):
-        if ray.tobytes() in seen:
+        if ray.tobytes() in visited:
             continue
-        seen.add(ray.tobytes())
+        visited.add(ray.tobytes())
         zeros = np.flatnonzero(ray == 0)
         # In special position more than d - 1 points are on the hyperplanes through a ray.
-        if len(found) + 3 ** len(zeros) > MOST_PATTERNS:
-            raise _too_many(len(found) + 3 ** len(zeros), n, d)
+        if len(patterns) + 3 ** len(zeros) > MOST_PATTERNS:
+            raise _too_many(len(patterns) + 3 ** len(zeros), n, d)
         around = np.tile(ray, (3 ** len(zeros), 1))
         around[:, zeros] = _all_patterns(len(zeros))
-        found.update(map(bytes, around))
-    return np.array([np.frombuffer(one, dtype=np.int8) for one in sorted(found)])
+        patterns.update(map(bytes, around))
+    return np.array([np.frombuffer(one, dtype=np.int8) for one in sorted(patterns)])
 
 
 def _signs(X: Array, u: Array) -> Signs:
@@ -270,8 +270,8 @@ def _accept_candidates(
         kinks = None
         for sign in (1.0, -1.0):
             u = sign * (g / np.where(sizes > 0.0, sizes, 1.0)[:, None]) @ null.T
-            same = _signs(X, u) == signs
-            for index in np.flatnonzero((sizes > ZERO * scale) & same.all(axis=1)):
+            is_same = _signs(X, u) == signs
+            for index in np.flatnonzero((sizes > ZERO * scale) & is_same.all(axis=1)):
                 kinks = kinks or _Kinks(X[B], w[B], slope, ROUNDING * float(np.abs(w) @ lengths))
                 if kinks.cancel(D0[index]):
                     value = sign * float(sizes[index])
@@ -351,10 +351,10 @@ class GrowthRate(Reference, ABC):
     def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         watch.check()
         try:
-            found = extremal_vectors(problem.inputs, problem.dataset.y, self._slope(problem))
+            vectors = extremal_vectors(problem.inputs, problem.dataset.y, self._slope(problem))
         except InputError as error:
             return absent_bracket(str(error))
-        rates = [self.sign * one.value for one in found]
+        rates = [self.sign * one.value for one in vectors]
         if max(rates, default=0.0) <= 0.0:
             way = "above" if self.sign > 0.0 else "below"
             return absent_bracket(

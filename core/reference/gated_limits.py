@@ -73,12 +73,12 @@ class Gates:
     signs: Array
     active: NDArray[np.bool_]
 
-    def columns(self, which: NDArray[np.intp], u: Array, x: Array, y: Array) -> Array:
+    def columns(self, indices: NDArray[np.intp], u: Array, x: Array, y: Array) -> Array:
         """Return the margins that unit weights of gated nodes contribute.
 
         Parameters
         ----------
-        which : array of int (c,)
+        indices : array of int (c,)
             Gate of each direction.
         u : array (c, d)
             Directions.
@@ -92,14 +92,14 @@ class Gates:
         array (c, n)
             y_i s_k 1[i in A_k] <u, x_i>.
         """
-        return self.signs[which, None] * self.active[which] * y * (u @ x.T)
+        return self.signs[indices, None] * self.active[indices] * y * (u @ x.T)
 
-    def outputs(self, which: NDArray[np.intp], u: Array, x: Array, y: Array) -> Array:
+    def outputs(self, indices: NDArray[np.intp], u: Array, x: Array, y: Array) -> Array:
         """Return the margins of ReLU nodes with the gates' signs, whatever the patterns are.
 
         Parameters
         ----------
-        which : array of int (c,)
+        indices : array of int (c,)
             Gate of each direction.
         u : array (c, d)
             Directions.
@@ -113,7 +113,7 @@ class Gates:
         array (c, n)
             y_i s_k relu(<u, x_i>).
         """
-        return np.asarray(self.signs[which, None] * y * np.maximum(u @ x.T, 0.0))
+        return np.asarray(self.signs[indices, None] * y * np.maximum(u @ x.T, 0.0))
 
     def opposite_labels(self, y: Array) -> NDArray[np.bool_]:
         """Return where, (k, n), an example's label y (n,) differs from a gate's sign."""
@@ -306,13 +306,13 @@ class _Search:
         multipliers, _ = nnls(B.T, -g)
         return np.asarray(g + B.T @ multipliers)
 
-    def _is_within(self, which: NDArray[np.intp], u: Array) -> NDArray[np.bool_]:
+    def _is_within(self, indices: NDArray[np.intp], u: Array) -> NDArray[np.bool_]:
         """Return which unit directions lie in their cells' cones.
 
         Directions of a tiny price are remainders of longer ones that cancel, and rounding turns
         them.
         """
-        least = (self._cones[which] * (u @ self._x.T)).min(axis=1)
+        least = (self._cones[indices] * (u @ self._x.T)).min(axis=1)
         return np.asarray(least >= -NOTHING * self._unit)
 
     def _shorten(self, g: Array, q: Array) -> Array:

@@ -47,8 +47,8 @@ class Atoms:
         """
         return self.alpha[:, None] * y * np.maximum(self.beta @ x.T, 0.0)
 
-    def take(self, which: Array | NDArray[np.bool_]) -> Atoms:
-        return Atoms(self.alpha[which], self.beta[which])
+    def take(self, indices: Array | NDArray[np.bool_]) -> Atoms:
+        return Atoms(self.alpha[indices], self.beta[indices])
 
     def plus(self, other: Atoms) -> Atoms:
         alpha = np.concatenate([self.alpha, other.alpha])
@@ -71,7 +71,7 @@ class GenerationResult:
     above: float
 
 
-def distinct_directions(V: Array, values: Array, least: float, most: int) -> NDArray[np.intp]:
+def distinct_directions(V: Array, values: Array, least: float, max_count: int) -> NDArray[np.intp]:
     """Return the indices of the best rows, no two of one direction.
 
     Parameters
@@ -82,7 +82,7 @@ def distinct_directions(V: Array, values: Array, least: float, most: int) -> NDA
         Value of each row.
     least : float
         Rows of this value or less are left out.
-    most : int
+    max_count : int
         Largest number of rows.
 
     Returns
@@ -93,7 +93,7 @@ def distinct_directions(V: Array, values: Array, least: float, most: int) -> NDA
     chosen: list[int] = []
     # Stable, so that a seed gives one network and one bracket.
     for i in np.argsort(-values, kind="stable"):
-        if len(chosen) == most or values[i] <= least:
+        if len(chosen) == max_count or values[i] <= least:
             break
         if not chosen or (V[chosen] @ V[i]).max() < SAME:
             chosen.append(int(i))
@@ -156,21 +156,21 @@ class Generation:
         if len(self._tried):
             self._prices = np.maximum(self._prices, (self._tried @ columns.T).max(axis=1))
 
-    def _starts(self, sign: float, q: Array, used: Atoms, count: int) -> Array:
+    def _starts(self, sign: float, q: Array, atoms: Atoms, count: int) -> Array:
         # A maximum is a combination of the points active at it: half of the starts have that form.
         free = self._generator.standard_normal((count // 2, self._x.shape[1]))
         spanned = self._generator.standard_normal((count - count // 2, len(self._x))) * q @ self._x
-        again = used.beta[used.alpha == sign]
-        return np.vstack([free, spanned, self._winners[sign], again])
+        earlier = atoms.beta[atoms.alpha == sign]
+        return np.vstack([free, spanned, self._winners[sign], earlier])
 
-    def price(self, q: Array, used: Atoms, floor: float, count: int, watch: CancelToken) -> float:
+    def price(self, q: Array, atoms: Atoms, floor: float, count: int, watch: CancelToken) -> float:
         """Add the columns that are best at q, and store the price of q.
 
         Parameters
         ----------
         q : array (n,)
             Weights of the points in the simplex.
-        used : Atoms
+        atoms : Atoms
             Atoms with a weight, from whose directions the climb also starts.
         floor : float
             Columns of this value or less are not added.
@@ -187,7 +187,7 @@ class Generation:
         highest = 0.0
         priced = []
         for sign in (1.0, -1.0):
-            starts = self._starts(sign, q, used, count)
+            starts = self._starts(sign, q, atoms, count)
             V, values = climb(self._x, sign * q * self._y, starts, watch)
             best = distinct_directions(V, values, floor, MOST_ADDED)
             self._winners[sign] = V[best]
@@ -236,11 +236,11 @@ class Generation:
             # soonest.
             share = SMOOTHING if state.value > 0.0 else 0.0
             best = self._tried[np.argmin(self._prices)]
-            used = state.atoms.take(state.weights > 1e-9)
+            atoms = state.atoms.take(state.weights > 1e-9)
             # The LP's q is a vertex and jumps between rounds; columns priced there soon become
             # useless.
             q = share * best + (1.0 - share) * state.q
-            self.price(q, used, WORTH * max(state.value, 0.0), STARTS, watch)
+            self.price(q, atoms, WORTH * max(state.value, 0.0), STARTS, watch)
         watch.check()
         solution = self._master.solve()
         above = float(self._prices.min())

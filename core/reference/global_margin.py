@@ -194,8 +194,8 @@ class Search:
         tolerance = ROUGH
         for turn in range(PASSES):
             state = self._run_on(points, tolerance)
-            done = self.above - self.lower <= CLOSE * self.above
-            if done or self.above <= self._zero or self._watch.timed_out:
+            is_complete = self.above - self.lower <= CLOSE * self.above
+            if is_complete or self.above <= self._zero or self._watch.timed_out:
                 return
             margins = state.weights @ state.atoms.columns(self.x, self.y)
             order = np.argsort(margins, kind="stable")[:MOST_JOINING]

@@ -96,18 +96,20 @@ def bracket_by_search(x: Array, y: Array, near: float, watch: CancelToken) -> Br
     size = float(np.abs(x).sum(axis=1).max())
     rows = x / size
     saddle = find_saddle(rows, y, watch.with_timeout(SADDLE_SHARE * watch.limit), diagonal=True)
-    found: CubeSearch = search_cube(rows, y, saddle, watch.with_timeout(SEARCH_SHARE * watch.limit))
+    search: CubeSearch = search_cube(
+        rows, y, saddle, watch.with_timeout(SEARCH_SHARE * watch.limit)
+    )
     root, inverse = square_roots(saddle.Lam)
     part = watch.with_timeout(PROOF_SHARE * watch.limit)
     bracket = global_margin(rows @ inverse, y, part, columns=saddle.V @ root).bracket
     upper = bracket.upper * (1.0 + OFF) if bracket.certified else np.inf
     method = "a network, and gamma_gl of transformed points"
-    if found.lower > 0.0:
-        proved = bound_price(rows, y, found, min(upper, near / size), watch)
+    if search.lower > 0.0:
+        proved = bound_price(rows, y, search, min(upper, near / size), watch)
         if proved < upper:
             upper, method = proved, "a network, and branch and bound over the cube"
-    error = rounding(sum(x.shape) + found.nodes, size)
-    return _make_bracket(size * found.lower - error, size * upper + error, near, size, method)
+    error = rounding(sum(x.shape) + search.nodes, size)
+    return _make_bracket(size * search.lower - error, size * upper + error, near, size, method)
 
 
 def maximum_bracket(x: Array, y: Array, watch: CancelToken) -> Bracket:

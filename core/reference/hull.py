@@ -104,10 +104,10 @@ def _odd(x: Array, y: Array) -> bool:
     places = {row.tobytes(): k for k, row in enumerate(x + 0.0)}
     # 0.0 - x and x + 0.0 have only zeros +0.0, so that equal rows have equal bytes.
     antipodes = {i: places.get((0.0 - x[i]).tobytes(), i) for i in places.values()}
-    used = [i for i, k in antipodes.items() if y[k] == -y[i]]
-    if not used:
+    indices = [i for i, k in antipodes.items() if y[k] == -y[i]]
+    if not indices:
         return False
-    signed = y[used, None] * x[used]
+    signed = y[indices, None] * x[indices]
     # fsum rounds once, at the end: it is 0 only if the exact sum is.
     return all(math.fsum(column) == 0.0 for column in signed.T)
 
@@ -148,9 +148,9 @@ def _squares(a: Array, b: Array, inner: Array) -> Array:
 
 def _distances(p: Array, r: Array) -> Array:
     """Return that minimum, not squared, for rows p and r (k, d), without cancellation."""
-    both = p + r
-    squares = np.maximum((both * both).sum(axis=1), 1e-300)
-    share = np.clip((r * both).sum(axis=1) / squares, 0.0, 1.0)[:, None]
+    total = p + r
+    squares = np.maximum((total * total).sum(axis=1), 1e-300)
+    share = np.clip((r * total).sum(axis=1) / squares, 0.0, 1.0)[:, None]
     return np.asarray(np.linalg.norm(share * p - (1.0 - share) * r, axis=1))
 
 

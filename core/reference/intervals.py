@@ -64,8 +64,8 @@ def breakpoints(points: Array) -> Array:
         Unit (w, b) with some w x_i + b = 0, by angle.
     """
     angle = np.arctan2(-points[:, 0], points[:, 1])  # of (1, -x_i)
-    both = np.unique(np.mod(np.concatenate([angle, angle + np.pi]), 2.0 * np.pi))
-    return np.column_stack([np.cos(both), np.sin(both)])
+    angles = np.unique(np.mod(np.concatenate([angle, angle + np.pi]), 2.0 * np.pi))
+    return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def candidates(points: Array, c: Array, ends: Array) -> tuple[Array, Array]:
@@ -125,8 +125,8 @@ def l1_margin(
         best = np.argsort(-sizes)[:NEW_COLUMNS]
         columns = np.vstack([columns, directions[best]])
         # In units of the bound so far, since tolerances of the linear program are absolute.
-        reached, c, used = _master(points, y, columns, upper)
-        columns = columns[used]
+        reached, c, is_used = _master(points, y, columns, upper)
+        columns = columns[is_used]
         lower = max(lower, reached - slack)
     return min(lower, upper), upper, turn
 
@@ -276,7 +276,7 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
 
     F = y[:, None] * np.maximum(points @ directions.T, 0.0)
     mu, alpha = 2.0 * penalty, np.zeros(directions.shape[0])
-    used = np.zeros(alpha.size, dtype=bool)
+    is_used = np.zeros(alpha.size, dtype=bool)
     objective, gap = float(np.log(2.0)), np.inf
     for _ in range(PATH_ROUNDS):
         q = _pull(F @ alpha)
@@ -289,15 +289,15 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
         peaks = (heights >= np.roll(heights, 1)) & (heights >= np.roll(heights, -1))
         # Only the peaks: neighbours of a peak are nearly the same column, and make the problem
         # ill-conditioned.
-        used |= peaks & (heights > mu)
-        Z = np.concatenate([F[:, used], -F[:, used]], axis=1)
+        is_used |= peaks & (heights > mu)
+        Z = np.concatenate([F[:, is_used], -F[:, is_used]], axis=1)
 
         def value(beta: Array, Z: Array = Z) -> tuple[float, Array]:
             p = Z @ beta
             return _loss(p) + mu * float(beta.sum()), mu - Z.T @ _pull(p)
 
         # alpha as a difference of two parts >= 0, which makes |alpha|_1 smooth.
-        start = np.concatenate([np.maximum(alpha[used], 0.0), np.maximum(-alpha[used], 0.0)])
+        start = np.concatenate([np.maximum(alpha[is_used], 0.0), np.maximum(-alpha[is_used], 0.0)])
         # As far as L-BFGS converges: the criterion is the duality gap over the whole circle.
         options = {"ftol": 1e-16, "gtol": 1e-13, "maxiter": 20_000, "maxfun": 40_000}
         bounds = [(0.0, None)] * start.size
@@ -306,7 +306,7 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
         )
         half = start.size // 2
         alpha = np.zeros_like(alpha)
-        alpha[used] = solution.x[:half] - solution.x[half:]
+        alpha[is_used] = solution.x[:half] - solution.x[half:]
         objective = _loss(F @ alpha) + mu * float(np.abs(alpha).sum())
     total = float(np.abs(alpha).sum())
     margin = float((F @ alpha).min()) / total if total > 0.0 else float("nan")
@@ -344,8 +344,8 @@ def _dual(q: Array, largest: float, mu: float) -> float:
     """Return the dual at q scaled into its feasible set: (1/n) sum of the entropy of n q_i."""
     # Clipped above 0, where u ln u would be NaN instead of 0.
     u = np.clip(q.size * q * min(1.0, mu / largest if largest > 0.0 else 1.0), 1e-300, 1.0)
-    rest = np.where(u < 1.0, (1.0 - u) * np.log1p(-np.minimum(u, 1.0 - 1e-16)), 0.0)
-    return float(-(u * np.log(u) + rest).mean())
+    other_term = np.where(u < 1.0, (1.0 - u) * np.log1p(-np.minimum(u, 1.0 - 1e-16)), 0.0)
+    return float(-(u * np.log(u) + other_term).mean())
 
 
 def plane(problem: Problem) -> Array | None:

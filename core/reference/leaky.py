@@ -70,9 +70,9 @@ def form(x: Array, y: Array, plus: float, minus: float, slope: float) -> Array:
         K o G.
     """
     positive = y > 0.0
-    same = np.where(positive, plus + slope**2 * minus, minus + slope**2 * plus)
+    same_side = np.where(positive, plus + slope**2 * minus, minus + slope**2 * plus)
     alike = positive[:, None] == positive
-    K = np.where(alike, same[:, None], -slope * (plus + minus))
+    K = np.where(alike, same_side[:, None], -slope * (plus + minus))
     return np.asarray(K * (x @ x.T))
 
 
@@ -144,8 +144,8 @@ def _bounds_of(M: Array, multipliers: Array) -> tuple[float, float, Array] | Non
 
 def _fits(x: Array, y: Array, multipliers: Array, slope: float) -> bool:
     weight = np.where(y > 0.0, multipliers, -slope * multipliers)
-    other = np.where(y < 0.0, multipliers, -slope * multipliers)
-    v, u = weight @ x, other @ x
+    scaled = np.where(y < 0.0, multipliers, -slope * multipliers)
+    v, u = weight @ x, scaled @ x
     lengths = np.linalg.norm(x, axis=1)
     error = rounding(sum(x.shape), float(multipliers @ lengths) * float(lengths.max()))
     return bool((y * (x @ v) > error).all() and (y * (x @ u) < -error).all())

@@ -32,7 +32,7 @@ from core.reference.margin import (
 )
 
 
-def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float = 0.0) -> Bracket:
+def bracket_of(best: Separation, subject: str, divisor: float = 1.0, error: float = 0.0) -> Bracket:
     """Return the bracket of a separation with its gap.
 
     The value is the primal one, attained by a predictor. If rounding could hide its sign the
@@ -43,7 +43,7 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
     ----------
     best : Separation
         Separation of the rows y_i times features.
-    what : str
+    subject : str
         Kind of predictor, for sentences.
     divisor : float
         Divides both bounds and the value.
@@ -57,7 +57,7 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
     """
     if best.farkas:
         return zero_bracket(
-            f"These data are not separable by {what}: weights q >= 0 of sum 1 (Farkas) have "
+            f"These data are not separable by {subject}: weights q >= 0 of sum 1 (Farkas) have "
             f"|sum_i q_i y_i x_i| = {best.upper:.1e} at {int((best.q > 0).sum())} examples, "
             f"where the longest is {best.scale:.3g}."
         )
@@ -65,7 +65,7 @@ def bracket_of(best: Separation, what: str, divisor: float = 1.0, error: float =
     # Widened by rounding: a proof in floating point holds up to the error of its sums.
     lower, upper = (best.lower - slack) / divisor, (best.upper + slack) / divisor
     if not lower > 0.0:
-        reason = f"separability by {what} is lost in rounding"
+        reason = f"separability by {subject} is lost in rounding"
         return unresolved_bracket(upper, best.scale / divisor, True, reason)
     gap = max(best.upper - best.lower, 0.0) / divisor
     method = f"active-set NNLS, primal and dual; gap {gap:.1e}"

@@ -68,13 +68,13 @@ def linear_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
     n, d = G.shape
     unit = float(np.abs(G).max()) or 1.0
     rows = G / unit
-    found = solve(make_program(rows, p), watch)
-    if not found.finished:
+    solution = solve(make_program(rows, p), watch)
+    if not solution.finished:
         return absent_bracket(LATE)
-    w = found.v[:d] if np.isinf(p) else found.v[:d] - found.v[d:-1]
+    w = solution.v[:d] if np.isinf(p) else solution.v[:d] - solution.v[d:-1]
     w = w / max(float(np.linalg.norm(w, p)), 1e-300)
     sizes = np.abs(rows).max(axis=1)
-    q = found.multipliers[:n] / np.where(sizes > 0.0, sizes, 1.0)
+    q = solution.multipliers[:n] / np.where(sizes > 0.0, sizes, 1.0)
     q = q / q.sum() if q.sum() > 0.0 else np.full(n, 1.0 / n)
     own = 1.0 if np.isinf(p) else np.inf
     margins, sums = rows @ w, q @ rows

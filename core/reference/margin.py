@@ -301,9 +301,9 @@ def contradiction(x: Array, y: Array) -> tuple[int, int] | None:
     >>> contradiction(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, -1.0]))
     (0, 2)
     """
-    seen: dict[bytes, int] = {}
+    first_places: dict[bytes, int] = {}
     for place, row in enumerate(x + 0.0):  # -0.0 + 0.0 is 0.0
-        first = seen.setdefault(row.tobytes(), place)
+        first = first_places.setdefault(row.tobytes(), place)
         if y[first] != y[place]:
             return first, place
     return None
@@ -341,8 +341,8 @@ def saved_margins_folder() -> Path:
 
 def saved_margin_path(reference: Reference, problem: Problem) -> Path:
     # With the version: a bracket of another method's version must not be reused.
-    what = json.dumps([reference.name, reference.version, reference.key(problem)])
-    return saved_margins_folder() / f"{hashlib.sha256(what.encode()).hexdigest()}.json"
+    text = json.dumps([reference.name, reference.version, reference.key(problem)])
+    return saved_margins_folder() / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
 
 
 def load_margin(path: Path) -> SavedMargin | None:

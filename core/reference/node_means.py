@@ -67,16 +67,16 @@ def integrate_sizes(c: Array, d: int, radii: int = RADII, heights: int = HEIGHTS
     density = np.exp(log_density + d / 2.0 * math.log(d) - (d / 2.0 - 1.0) * math.log(2.0))
     mass = (high - low) / 2.0 * weights * reach * density
     x, weights = np.polynomial.legendre.leggauss(heights)
-    found = np.empty((2, c.size))
+    sizes = np.empty((2, c.size))
     for place, cosine in enumerate(c):
         scale = cosine * r
         end = np.arcsinh(reach / scale)
         a = scale[:, None] * np.sinh(end[:, None] * (1.0 + x) / 2.0)
         # Both signs of a have the same integral.
         inner = end[:, None] * weights * np.exp(-a * a / 2.0) / np.sqrt(2.0 * np.pi)
-        found[0, place] = mass @ (a * a * inner).sum(axis=1)
-        found[1, place] = cosine * (mass * r * r) @ inner.sum(axis=1)
-    return found
+        sizes[0, place] = mass @ (a * a * inner).sum(axis=1)
+        sizes[1, place] = cosine * (mass * r * r) @ inner.sum(axis=1)
+    return sizes
 
 
 @final

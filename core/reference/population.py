@@ -181,12 +181,12 @@ def find_violation(
     rows = np.arange(x.shape[0])
     length = components[rows, own]
     offsets = np.linalg.norm(x - length[:, None] * axes[own], axis=1)
-    others = components.copy()
-    others[rows, own] = -np.inf
+    without_own = components.copy()
+    without_own[rows, own] = -np.inf
     wrong = (
         (length < gamma_nc - ROUNDING)
         | (offsets > gamma_nc * np.sqrt(eps / 2.0) + ROUNDING)
-        | (others.max(axis=1) > -eps + ROUNDING)
+        | (without_own.max(axis=1) > -eps + ROUNDING)
         | (signs[own] != y)
     )
     if not wrong.any():
@@ -195,7 +195,7 @@ def find_violation(
     return (
         f"Assumption 3.1 does not hold on these examples: number {place} has <beta, x> = "
         f"{length[place]:.3g} along its own cone, {offsets[place]:.3g} across it and at most "
-        f"{others[place].max():.3g} along the others."
+        f"{without_own[place].max():.3g} along the others."
     )
 
 

@@ -145,10 +145,10 @@ class DiagonalMargin(SampleMargin):
         assert isinstance(network, DiagonalLinear)
         G, depth = np.unique(signed_inputs(problem), axis=0), network.degree
         if depth > 2:
-            found, divisor = quasi_norm_margin(G, 2.0 / depth, watch), depth ** (depth / 2.0)
+            margin, divisor = quasi_norm_margin(G, 2.0 / depth, watch), depth ** (depth / 2.0)
         else:
-            found, divisor = linear_margin(G, 1.0, watch), 1.0 if network.squares else 2.0
-        return divide(found, divisor)
+            margin, divisor = linear_margin(G, 1.0, watch), 1.0 if network.squares else 2.0
+        return divide(margin, divisor)
 
 
 @final

@@ -93,12 +93,14 @@ def make_promise(
     other margin replaces it.
     """
     for one in in_order(references):
-        known = margins.get(one.name)
-        if known is None:
+        margin = margins.get(one.name)
+        if margin is None:
             if one.factor is not None:
                 return Promise(None, (one.name,))
-        elif known.drawable and not math.isnan(largest_margin(known.factor, known.bracket.value)):
-            return Promise(known)
+        elif margin.drawable and not math.isnan(
+            largest_margin(margin.factor, margin.bracket.value)
+        ):
+            return Promise(margin)
     return Promise()
 
 

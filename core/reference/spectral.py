@@ -136,15 +136,15 @@ def refine(
 def bound_both(x: Array, y: Array, watch: CancelToken) -> tuple[float, Bracket, int]:
     """Return the best network's margin, the transformed points' bracket, and the most nodes."""
     saddle = find_saddle(x, y, watch.with_timeout(SEARCH_SHARE * watch.limit), diagonal=False)
-    found = []
+    margins = []
     for share, spread in PROOFS:
         Lam = (1.0 - spread) * saddle.Lam + spread / x.shape[1] * np.eye(x.shape[1])
         root, inverse = square_roots(Lam)
         part = watch.with_timeout(share * max(watch.limit - watch.seconds, 0.0))
-        found.append((global_margin(x @ inverse, y, part, columns=saddle.V @ root), inverse))
-        if found[-1][0].bracket.certified:
+        margins.append((global_margin(x @ inverse, y, part, columns=saddle.V @ root), inverse))
+        if margins[-1][0].bracket.certified:
             break
-    solution, inverse = found[-1] if found[-1][0].bracket.certified else found[0]
+    solution, inverse = margins[-1] if margins[-1][0].bracket.certified else margins[0]
     mass = np.sqrt(solution.weights)
     starts = [(saddle.a, saddle.V)]
     starts += [(mass * solution.alpha, mass[:, None] * (solution.beta @ inverse))]

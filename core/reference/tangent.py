@@ -84,12 +84,12 @@ def search_stages(sample: Sample) -> list[Directions]:
         count = int(np.clip(SEARCHED // (2 * n * n), 2, 16))
         return [arcs_of_plane(rows, sample.y, None, count)]
     generator = np.random.default_rng(SEED)
-    most = int(np.clip(SEARCHED // n, FEWEST, MOST_SEARCHED))
+    n_directions = int(np.clip(SEARCHED // n, FEWEST, MOST_SEARCHED))
     return [
         Directions(
             draw_directions(rows, sample.outside, count, generator), np.full(count, 1 / count)
         )
-        for count in (most // 8, most)
+        for count in (n_directions // 8, n_directions)
     ]
 
 
@@ -114,17 +114,17 @@ class Values:
 def evaluate(z: Array, sample: Sample, weights: Weights, means: NodeMeans) -> Values:
     """Return the values of directions with z (N, n) = <u, x_i>."""
     rows, q = sample.rows, weights.q
-    seen = np.where(z > 0.0, sample.y, 0.0)
-    D = (seen * q) @ rows
+    active_labels = np.where(z > 0.0, sample.y, 0.0)
+    D = (active_labels * q) @ rows
     squared = np.einsum("jk,jk->j", D, D)
     size = np.sqrt(squared)
-    active = seen * z
+    active = active_labels * z
     height = active @ q
     cosine = np.divide(height, size, out=np.zeros_like(size), where=size > 0.0)
     k1, k2 = means(cosine)
     floored = np.sqrt(squared + weights.floor**2)
     aligned = D @ rows.T
-    aligned *= seen
+    aligned *= active_labels
     return Values(
         aligned,
         active,
@@ -142,7 +142,7 @@ def evaluate(z: Array, sample: Sample, weights: Weights, means: NodeMeans) -> Va
 def integrate_plane(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
     """Return the bracket of weights for examples in R or R^2, by quadrature over all directions."""
     means, n = node_means(sample.d), sample.y.size
-    found = []
+    sums_by_level = []
     for count in (16, 32):  # nodes of an arc; the difference bounds the error of the second
         directions = arcs_of_plane(sample.rows, sample.y, weights.q, count)
         sums = np.zeros(n + 1)
@@ -151,13 +151,13 @@ def integrate_plane(sample: Sample, weights: Weights, watch: CancelToken) -> Bra
             values = evaluate(z, sample, weights, means)
             e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
             sums += np.r_[mass @ values.length, mass @ e]
-        found.append(sums)
-    error = np.abs(found[1] - found[0]).max() + 2.0 * TABLE_ERROR * sample.size
-    upper, lower = float(found[1][0] + error), float(found[1][1:].min() - error)
+        sums_by_level.append(sums)
+    error = np.abs(sums_by_level[1] - sums_by_level[0]).max() + 2.0 * TABLE_ERROR * sample.size
+    upper, lower = float(sums_by_level[1][0] + error), float(sums_by_level[1][1:].min() - error)
     method = "integrated over all directions"
     if not lower > 0.0:
         return unresolved_bracket(upper, sample.size, True, method)
-    value = min(max(float(found[1][0]), lower), upper)
+    value = min(max(float(sums_by_level[1][0]), lower), upper)
     return Bracket(lower, upper, value, True, method)
 
 
@@ -178,15 +178,15 @@ class Controls:
     def subtract(self, values: Values) -> Array:
         """Return each value without its controls, (N, n + 1)."""
         first, second = self.coefficients
-        found = np.empty((values.length.size, first.size))
-        found[:, 0] = values.length - first[0] * values.squared - second[0] * values.height**2
-        e = found[:, 1:]
+        reduced = np.empty((values.length.size, first.size))
+        reduced[:, 0] = values.length - first[0] * values.squared - second[0] * values.height**2
+        e = reduced[:, 1:]
         np.subtract(values.first[:, None], first[1:], out=e)
         e *= values.aligned
-        rest = values.second[:, None] - values.height[:, None] * second[1:]
-        rest *= values.along
-        e += rest
-        return found
+        remainder = values.second[:, None] - values.height[:, None] * second[1:]
+        remainder *= values.along
+        e += remainder
+        return reduced
 
     def expected_values(self) -> Array:
         """Return the expected values of what was subtracted, (n + 1,)."""
@@ -211,11 +211,11 @@ class Pilot:
         """
         none = replace(self.controls, coefficients=np.zeros_like(self.controls.coefficients))
         plain = replace(self, controls=none, means=self.plain_means, variances=self.plain_variances)
-        both = [
+        variances = [
             expected_deviation(one.variances, reach(sample, weights, one, means), count)
             for one in (self, plain)
         ]
-        is_useful = both[0] < both[1]
+        is_useful = variances[0] < variances[1]
         coefficients = np.where(is_useful, self.controls.coefficients, 0.0)
         return replace(
             self,
@@ -227,8 +227,8 @@ class Pilot:
 
 def control_means(weights: Weights) -> Array:
     """Return the exact means of both controls of each value, (2, n + 1)."""
-    found = np.array([kernel @ weights.q for kernel in weights.kernels])
-    return np.asarray(np.c_[found @ weights.q, found])
+    means = np.array([kernel @ weights.q for kernel in weights.kernels])
+    return np.asarray(np.c_[means @ weights.q, means])
 
 
 def run_pilot(
@@ -245,15 +245,15 @@ def run_pilot(
         z = draw_directions(sample.rows, sample.outside, min(step, count - start), generator)
         values = evaluate(z, sample, weights, means)
         e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
-        seen = (
+        parts = (
             np.c_[values.length, e],
             np.c_[values.squared, values.aligned],
             np.c_[values.height**2, values.height[:, None] * values.along],
         )
-        for i, one in enumerate(seen):
+        for i, one in enumerate(parts):
             sums[i] += one.sum(axis=0)
             for k in range(i + 1):
-                products[i, k] += np.einsum("ji,ji->i", one, seen[k])
+                products[i, k] += np.einsum("ji,ji->i", one, parts[k])
     centre = sums / count
     covariance = np.array([[products[max(i, k), min(i, k)] for k in range(3)] for i in range(3)])
     covariance = covariance / count - centre[:, None] * centre[None, :]
@@ -275,13 +275,13 @@ def reach(sample: Sample, weights: Weights, pilot: Pilot, means: NodeMeans) -> A
     """
     rows, q = sample.rows, weights.q
     largest = float(np.linalg.eigvalsh(rows.T @ (q[:, None] * rows))[-1])
-    most = (float(np.linalg.norm((q * sample.y) @ rows)) + np.sqrt(max(largest, 0.0))) / 2.0
+    largest_norm = (float(np.linalg.norm((q * sample.y) @ rows)) + np.sqrt(max(largest, 0.0))) / 2.0
     k1, k2, length = means.largest
     first, second = pilot.controls.coefficients
-    above = length * most - (min(first[0], 0.0) + min(second[0], 0.0)) * most**2
+    above = length * largest_norm - (min(first[0], 0.0) + min(second[0], 0.0)) * largest_norm**2
     # k1 |D|/sqrt(|D|^2 + floor^2) and first |D| have the same sign: the larger bounds |difference|.
     parts = [
-        np.where(b >= 0.0, np.maximum(k, b * most), k - b * most)
+        np.where(b >= 0.0, np.maximum(k, b * largest_norm), k - b * largest_norm)
         for k, b in ((k1, first[1:]), (k2, second[1:]))
     ]
     below = np.linalg.norm(rows, axis=1) * (parts[0] + parts[1])
@@ -338,16 +338,16 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: CancelToken) -> Brac
         residual -= pilot.means
         sums += residual.sum(axis=0)
         squares += np.einsum("ji,ji->i", residual, residual)
-    found = sums / count + pilot.means + pilot.controls.expected_values()
+    estimates = sums / count + pilot.means + pilot.controls.expected_values()
     deviations = deviation(b, squares, ranges, count) + 2.0 * TABLE_ERROR * sample.size
-    upper, lower = float(found[0] + deviations[0]), float((found - deviations)[1:].min())
+    upper, lower = float(estimates[0] + deviations[0]), float((estimates - deviations)[1:].min())
     method = (
         f"{count} random directions: holds except with probability 10^{round(np.log10(FAILURE))} "
         "over the draw"
     )
     if not lower > 0.0:
         return unresolved_bracket(upper, sample.size, False, f"by {method}")
-    return Bracket(lower, upper, min(max(float(found[0]), lower), upper), False, method)
+    return Bracket(lower, upper, min(max(float(estimates[0]), lower), upper), False, method)
 
 
 def bracket_of(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:

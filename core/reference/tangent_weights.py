@@ -74,9 +74,9 @@ def arc_cosine_kernels(x: Array, y: Array, d: int) -> tuple[Array, Array]:
     cosine = np.clip(products / sizes, -1.0, 1.0)
     np.fill_diagonal(cosine, 1.0)
     angle = np.arccos(cosine)
-    both = (np.pi - angle) / (2.0 * np.pi)
-    lengths = np.sin(angle) / (2.0 * np.pi) + both * cosine
-    return signs * products * both, signs * sizes * lengths / d
+    share = (np.pi - angle) / (2.0 * np.pi)
+    lengths = np.sin(angle) / (2.0 * np.pi) + share * cosine
+    return signs * products * share, signs * sizes * lengths / d
 
 
 def find_weights(
@@ -102,25 +102,25 @@ def find_weights(
     Weights
         Those with the largest min_i (K q)_i of the last stage.
     """
-    found = Weights(np.full(y.size, 1.0 / y.size), 0.0, arc_cosine_kernels(x, y, d))
+    weights = Weights(np.full(y.size, 1.0 / y.size), 0.0, arc_cosine_kernels(x, y, d))
     share, rounds, factors = FIRST_FLOOR, 0, None
-    for directions, most, patience in zip(stages, ROUNDS, PATIENCE, strict=False):
-        search = _Search(x, y, d, directions, found.kernels, factors)
-        best, best_share, q, waited = -np.inf, share, found.q, 0
-        for _ in range(most):
+    for directions, max_rounds, patience in zip(stages, ROUNDS, PATIENCE, strict=False):
+        search = _Search(x, y, d, directions, weights.kernels, factors)
+        best, best_share, q, waited = -np.inf, share, weights.q, 0
+        for _ in range(max_rounds):
             K, floor = search.form(q, share, watch)
             rounds += 1
             lower = float((K @ q).min())
             waited = 0 if lower > best + ENOUGH * abs(best) else waited + 1
             if lower > best:
-                best, best_share, found = lower, share, replace(found, q=q, floor=floor)
+                best, best_share, weights = lower, share, replace(weights, q=q, floor=floor)
             if watch.timed_out or (waited >= patience and share == LAST_FLOOR):
                 break
             share = max(share * SHRINK, LAST_FLOOR)
             # The minimum of a quadratic form over the simplex is the nearest point of a hull.
             q = separate_from_origin(coordinates(K)).q
         share, factors = best_share, search.factors
-    return replace(found, rounds=rounds)
+    return replace(weights, rounds=rounds)
 
 
 @final
@@ -154,10 +154,10 @@ class _Search:
         sums, plain, means = np.zeros((2, n, n)), np.zeros((2, n, n)), np.zeros(2)
         for z, mass in self._directions.chunks(max(1, CHUNK // n)):
             watch.check()
-            seen = np.where(z > 0.0, self._y, 0.0)
-            active = seen * z
-            scales = self._scales(seen, active, q, floor, mass)
-            for k, (part, scale) in enumerate(zip((seen, active), scales, strict=True)):
+            active_labels = np.where(z > 0.0, self._y, 0.0)
+            active = active_labels * z
+            scales = self._scales(active_labels, active, q, floor, mass)
+            for k, (part, scale) in enumerate(zip((active_labels, active), scales, strict=True)):
                 sums[k] += part.T @ (scale[:, None] * part)
                 means[k] += scale.sum()
                 if is_first:
@@ -171,10 +171,10 @@ class _Search:
         return np.asarray(sums.sum(axis=0) + np.tensordot(self.factors, self._lacking, 1)), floor
 
     def _scales(
-        self, seen: Array, active: Array, q: Array, floor: float, mass: Array
+        self, active_labels: Array, active: Array, q: Array, floor: float, mass: Array
     ) -> tuple[Array, Array]:
         """Return mass k1/|D| and mass (k2/c)/|D| of each direction."""
-        D = (seen * q) @ self._x
+        D = (active_labels * q) @ self._x
         squares = np.einsum("jk,jk->j", D, D)
         size = np.sqrt(squares)
         cosine = np.divide(active @ q, size, out=np.zeros_like(size), where=size > 0.0)

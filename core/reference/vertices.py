@@ -82,7 +82,7 @@ def cube_vertices(x: Array, watch: CancelToken) -> Vertices:
     """
     d = x.shape[1]
     unit = np.unique(x / np.linalg.norm(x, axis=1)[:, None], axis=0)
-    found, solved, left_out = [], 1.0, 0.0
+    vertices, solved, left_out = [], 1.0, 0.0
     for k in range(1, d + 1):
         # One of each pair v, -v: its first coordinate at -1 or 1 is at 1.
         signs = np.array(list(product((1.0, -1.0), repeat=k)))[: 2 ** (k - 1)]
@@ -100,11 +100,11 @@ def cube_vertices(x: Array, watch: CancelToken) -> Vertices:
                 inner = -np.linalg.solve(A[good], B[good] @ signs.T)  # (count, r, signs)
                 slack = 1e-12 + 64.0 * d * EPS / least[good]
                 is_inside = np.abs(inner).max(axis=1, initial=0.0) <= 1.0 + slack[:, None]
-                which, sign = np.nonzero(is_inside)
-                V = np.empty((which.size, d))
-                V[:, free], V[:, fixed] = inner[which, :, sign], signs[sign]
-                found.append(np.clip(V, -1.0, 1.0))
-    half = np.vstack(found)
+                points, sign = np.nonzero(is_inside)
+                V = np.empty((points.size, d))
+                V[:, free], V[:, fixed] = inner[points, :, sign], signs[sign]
+                vertices.append(np.clip(V, -1.0, 1.0))
+    half = np.vstack(vertices)
     # A vertex whose systems are all skipped is at most d moves away from a solved one, each of at
     # most 2 sqrt(d) along its hyperplanes.
     error = 2.0 * d**2.5 * (left_out + 16.0 * d * EPS / solved)
@@ -113,12 +113,12 @@ def cube_vertices(x: Array, watch: CancelToken) -> Vertices:
 
 def compute_prices(V: Array, x: Array, c: Array, watch: CancelToken) -> Array:
     """Return sum_i c_i relu(<v, x_i>) at each row of V (K, d), (K,)."""
-    found, step = np.empty(len(V)), max(1, VALUES // len(x))
+    prices, step = np.empty(len(V)), max(1, VALUES // len(x))
     for first in range(0, len(V), step):
         watch.check()
         part = slice(first, first + step)
-        found[part] = np.maximum(V[part] @ x.T, 0.0) @ c
-    return found
+        prices[part] = np.maximum(V[part] @ x.T, 0.0) @ c
+    return prices
 
 
 @final
@@ -144,7 +144,7 @@ def find_best_network(V: Array, x: Array, y: Array, watch: CancelToken) -> BestN
     """
     n = len(x)
     master, unit = Master(n), float(np.abs(x).sum(axis=1).max())
-    used, signs = np.zeros(0, dtype=np.intp), np.zeros(0)
+    columns_, signs = np.zeros(0, dtype=np.intp), np.zeros(0)
     columns = np.zeros((0, n))
     q = best = np.full(n, 1.0 / n)
     weights, lower, upper = np.zeros(0), -np.inf, np.inf
@@ -157,11 +157,11 @@ def find_best_network(V: Array, x: Array, y: Array, watch: CancelToken) -> BestN
                 upper, best = highest, trial
             new = np.argpartition(-size, min(ADDED, size.size) - 1)[:ADDED]
             new = new[size[new] > max(lower, 0.0)]
-            used, signs = np.r_[used, new], np.r_[signs, np.sign(h[new])]
+            columns_, signs = np.r_[columns_, new], np.r_[signs, np.sign(h[new])]
             added = np.sign(h[new])[:, None] * y * np.maximum(V[new] @ x.T, 0.0)
             columns = np.vstack([columns, added])
             master.add(added / unit)
-        if upper - lower <= CLOSE * upper or not len(used) or watch.timed_out:
+        if upper - lower <= CLOSE * upper or not len(columns_) or watch.timed_out:
             break
         solution = master.solve()
         q = solution.q
@@ -169,4 +169,4 @@ def find_best_network(V: Array, x: Array, y: Array, watch: CancelToken) -> BestN
         if margin > lower:
             lower, weights = margin, solution.weights
     support = np.flatnonzero(weights > 0.0)
-    return BestNetwork(signs[support], V[used[support]], weights[support], best, lower, upper)
+    return BestNetwork(signs[support], V[columns_[support]], weights[support], best, lower, upper)

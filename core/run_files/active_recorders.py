@@ -45,10 +45,10 @@ def machine_name() -> str:
 
 def _mark() -> str:
     try:
-        known = f"{BOOT.read_text().strip()} {NAMESPACE.readlink()}"
+        host = f"{BOOT.read_text().strip()} {NAMESPACE.readlink()}"
     except OSError:
         return _UNKNOWN
-    return hashlib.sha256(known.encode()).hexdigest()[:8]
+    return hashlib.sha256(host.encode()).hexdigest()[:8]
 
 
 @final

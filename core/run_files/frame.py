@@ -45,12 +45,12 @@ class Frame:
 
 def digest(arrays: Iterable[NDArray[Any]]) -> str:
     """Return the SHA-256 of the shapes and values of arrays, as hexadecimal digits."""
-    made = hashlib.sha256()
+    hasher = hashlib.sha256()
     for array in arrays:
-        made.update(repr(array.shape).encode())
+        hasher.update(repr(array.shape).encode())
         # Little-endian on every machine: the digest is part of an experiment.
-        made.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-    return made.hexdigest()
+        hasher.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    return hasher.hexdigest()
 
 
 # ----------------------------------------------------------------------------------------- schedule

@@ -231,20 +231,20 @@ def name_file_system(path: Path) -> str:
     >>> "file system" in name_file_system(Path("/"))
     True
     """
-    found: tuple[int, str] = (-1, "file system")
+    best_match: tuple[int, str] = (-1, "file system")
     try:
         folder, lines = path.resolve(), MOUNTS.read_text(errors="replace").splitlines()
     except (OSError, RuntimeError):
-        return found[1]
+        return best_match[1]
     for line in lines:
         words = line.split(" ")
         if len(words) < 3:
             continue
         place = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), words[1]))
         # The longest match; of several at one place the last, which hides the others.
-        if folder.is_relative_to(place) and len(place.parts) >= found[0]:
-            found = len(place.parts), f"{words[2]} file system at {place}"
-    return found[1]
+        if folder.is_relative_to(place) and len(place.parts) >= best_match[0]:
+            best_match = len(place.parts), f"{words[2]} file system at {place}"
+    return best_match[1]
 
 
 def explain_refusal(doing: str, path: Path, error: Exception) -> tuple[str, str]:

@@ -61,7 +61,7 @@ def claim(path: Path, force: bool) -> Path:
     With `force` an old file stays where it is, and the new one is made beside it, to replace the
     old one at the end (`replace_target`); a rest of an earlier attempt is removed first.
     """
-    old = [sqlite_companion(path, suffix) for suffix in SIDE_FILES]
+    side_files = [sqlite_companion(path, suffix) for suffix in SIDE_FILES]
     try:
         if path.is_dir():
             raise InputError(f"{path} is a folder; name the run file to write in it.")
@@ -85,7 +85,7 @@ def claim(path: Path, force: bool) -> Path:
                 typed="overwrite it with --force",
             )
         # SQLite would replay an old `-wal` into the new file.
-        elif any(leftover.exists() for leftover in old):
+        elif any(leftover.exists() for leftover in side_files):
             raise InputError(
                 f"{path.name}-wal or {path.name}-shm, next to {path}, belongs to a run whose "
                 "file is gone",

@@ -120,9 +120,10 @@ def read_facts(path: Path) -> RunFacts:
         raise _invalid(path, " ".join(str(error).split())[:200]) from error
 
 
-def _invalid(path: Path, what: str) -> InputError:
+def _invalid(path: Path, problem: str) -> InputError:
     return InputError(
-        f"{path} cannot be continued as a recording ({what}); choose another file, or replace it "
+        f"{path} cannot be continued as a recording ({problem}); choose another file, "
+        "or replace it "
         "with overwrite=True."
     )
 
@@ -162,8 +163,8 @@ def _check_wal(path: Path) -> None:
         finally:
             connection.close()
     alone, together = names
-    same = alone.get("name") == together.get("name")
-    if is_foreign(header, alone.get("wal", ""), same):
+    is_same = alone.get("name") == together.get("name")
+    if is_foreign(header, alone.get("wal", ""), is_same):
         raise InputError(
             f"{path} has a {path.name}-wal next to it from another run; move that file away."
         )

@@ -175,10 +175,10 @@ def insert_rows(table: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[Stateme
         return
     row = f"({', '.join('?' * len(rows[0]))})"
     n_full = len(rows) - len(rows) % ROWS_PER_STATEMENT
-    many = [
+    argument_lists = [
         tuple(chain.from_iterable(rows[first : first + ROWS_PER_STATEMENT]))
         for first in range(0, n_full, ROWS_PER_STATEMENT)
     ]
-    yield f"INSERT INTO {table} VALUES {', '.join([row] * ROWS_PER_STATEMENT)}", many
+    yield f"INSERT INTO {table} VALUES {', '.join([row] * ROWS_PER_STATEMENT)}", argument_lists
     # Single rows, so that SQLite prepares two statements in all, not one per length.
     yield f"INSERT INTO {table} VALUES {row}", rows[n_full:]

@@ -123,7 +123,7 @@ class RunWriter:
     def _make(
         self, rows: Mapping[str, str], arrays: Mapping[str, NDArray[np.float64]], force: bool
     ) -> OpenFile:
-        shown = self._shown
+        name = self._shown
         with TAKING:
             # After the steps that may fail, since claiming removes files.
             self.path = claim(self.path, force)
@@ -133,7 +133,7 @@ class RunWriter:
         except (sqlite3.OperationalError, OSError) as error:
             remove(self.path)
             release_path(self.path)
-            text, remedy = explain_refusal(f"to create the run file {shown}", self.path, error)
+            text, remedy = explain_refusal(f"to create the run file {name}", self.path, error)
             remedy = f"{remedy}, or choose another folder"
             raise DiskError(text, remedy=remedy, typed=f"{remedy} with --out") from error
         except BaseException:
@@ -168,9 +168,9 @@ class RunWriter:
         """
         self._check_open()
         frame_bytes = self._size * self._dtype.itemsize
-        most = max(1, min(FRAMES_PER_COMMIT, BYTES_PER_COMMIT // frame_bytes))
-        for start in range(0, len(frames), most):
-            batch = frames[start : start + most]
+        max_frames = max(1, min(FRAMES_PER_COMMIT, BYTES_PER_COMMIT // frame_bytes))
+        for start in range(0, len(frames), max_frames):
+            batch = frames[start : start + max_frames]
             rows, metrics = [], []
             for index, frame in enumerate(batch, self.next):
                 rows.append(self._row(index, frame))
@@ -351,8 +351,8 @@ class RunWriter:
         loss = Loss(how or journal, of_journal=not how)
         if not self._rescuable:
             self.discard(loss)
-        what = f"{self._shown}-wal" if loss.of_journal else self._shown
-        text = f"The run file {what} was {loss.how} while it was being recorded"
+        name = f"{self._shown}-wal" if loss.of_journal else self._shown
+        text = f"The run file {name} was {loss.how} while it was being recorded"
         raise FileLostError(f"{text}, and its frames with it", loss, remedy="record the run again")
 
     def seems_lost(self) -> bool:

@@ -52,8 +52,10 @@ def read_arrays(connection: Connection) -> Arrays:
     if len(set(stored)) != len(stored) or None in stored or len(stored) == MAX_ARRAYS:
         raise connection.fault("it holds an array of an unknown name")
     names = [name for name in stored if LATER.fullmatch(name) is None]
-    known = (*ARRAYS, *SCALING)
-    if len(names) > 16 or any(name not in known and not name.startswith(FIXED) for name in names):
+    own_names = (*ARRAYS, *SCALING)
+    if len(names) > 16 or any(
+        name not in own_names and not name.startswith(FIXED) for name in names
+    ):
         raise connection.fault("it holds an array of an unknown name")
     return {name: read_array(connection, name) for name in names}
 
@@ -161,7 +163,7 @@ def _single_value(connection: Connection, sql: str, parameters: tuple[object, ..
 
 
 def read_values(
-    connection: Connection, blob: bytes, dtype: str, what: str, finite: bool = True
+    connection: Connection, blob: bytes, dtype: str, subject: str, finite: bool = True
 ) -> Array:
     """Decode a blob.
 
@@ -173,7 +175,7 @@ def read_values(
         Little-endian values.
     dtype : str
         "float64" or "float32".
-    what : str
+    subject : str
         Name of the values in the error.
     finite : bool
         Require finite values; otherwise infinite ones are allowed, but no NaN.
@@ -190,7 +192,7 @@ def read_values(
     """
     values = np.frombuffer(blob, dtype=DTYPES[dtype]).astype(np.float64, copy=False)
     if not np.isfinite(values).all() and (finite or np.isnan(values).any()):
-        raise connection.fault(f"{what} holds a value that is not finite")
+        raise connection.fault(f"{subject} holds a value that is not finite")
     values.setflags(write=False)
     return values
 
@@ -238,7 +240,7 @@ SQL = (
 
 
 def read_loop_names(
-    connection: Connection, known: tuple[str, ...], first: int, frames: int
+    connection: Connection, own_names: tuple[str, ...], first: int, frames: int
 ) -> tuple[str, ...]:
     """Return the names of the numbers that a recorded loop passed.
 
@@ -246,7 +248,7 @@ def read_loop_names(
     ----------
     connection : Connection
         Open file.
-    known : tuple of str
+    own_names : tuple of str
         Names in the frames before `first`.
     first, frames : int
         Range of frames to read, `frames` not included.
@@ -257,6 +259,6 @@ def read_loop_names(
         Sorted, at most `MAX_METRICS`. Names that `NUMBER_NAME` does not allow are left to
         `Run.diagnostics`: a text from a file is no column.
     """
-    found = {str(row[0]) for row in connection.query(SQL, (first, frames))}
-    allowed = {name for name in found if NUMBER_NAME.fullmatch(name)}
-    return tuple(sorted({*known, *allowed})[:MAX_METRICS])
+    loop_names = {str(row[0]) for row in connection.query(SQL, (first, frames))}
+    allowed = {name for name in loop_names if NUMBER_NAME.fullmatch(name)}
+    return tuple(sorted({*own_names, *allowed})[:MAX_METRICS])

@@ -18,9 +18,9 @@ RETRY_S, PATIENCE_S = 0.002, 2.0
 FRESH_COPY = "get a fresh copy of the file or record the run again"
 
 
-def damaged_file_error(path: Path, what: str) -> RunFileError:
+def damaged_file_error(path: Path, problem: str) -> RunFileError:
     """Return the error for a file whose content is not that of a run file."""
-    return RunFileError(f"{path} is damaged or not a run file: {what}; {FRESH_COPY}.")
+    return RunFileError(f"{path} is damaged or not a run file: {problem}; {FRESH_COPY}.")
 
 
 def regular_file(path: Path) -> Path:
@@ -32,10 +32,12 @@ def regular_file(path: Path) -> Path:
         real = path.resolve(strict=True)
         mode = real.stat().st_mode
         for suffix in ("-wal", "-journal"):
-            other = sqlite_companion(real, suffix)
-            status = status_of(other)  # a single stat: a recorder may delete the file at any moment
+            side_file = sqlite_companion(real, suffix)
+            status = status_of(
+                side_file
+            )  # a single stat: a recorder may delete the file at any moment
             if status is not None and not stat.S_ISREG(status.st_mode):
-                raise damaged_file_error(path, f"{other.name} next to it is not a regular file")
+                raise damaged_file_error(path, f"{side_file.name} next to it is not a regular file")
     except FileNotFoundError as error:
         raise RunFileError(f"The run file {path} does not exist; check the path.") from error
     except (OSError, ValueError, RuntimeError) as error:

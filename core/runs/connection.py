@@ -94,8 +94,8 @@ class Connection:
     `shown` is the path in messages; `real` the file that is read, which differs for a private copy.
     """
 
-    def __init__(self, shown: Path, real: Path, *, immutable: bool, folder: Path | None) -> None:
-        self.shown, self.real = shown, real
+    def __init__(self, path: Path, real: Path, *, immutable: bool, folder: Path | None) -> None:
+        self.shown, self.real = path, real
         self.identity: tuple[int, int] | None = None  # of the file, just before it was opened
         self.copied: tuple[Path, tuple[object, ...]] | None = None  # original and its signature
         self._immutable = immutable
@@ -183,9 +183,9 @@ class Connection:
         except READ_ERRORS as error:
             raise _sentence(self.shown, error) from error
 
-    def fault(self, what: str) -> RunFileError:
+    def fault(self, problem: str) -> RunFileError:
         """Return the error for content that a run file cannot have."""
-        return damaged_file_error(self.shown, what)
+        return damaged_file_error(self.shown, problem)
 
     def to_be_reopened(self) -> bool:
         """Return True if a recorder may be active, which needs the file for itself at its end.
@@ -198,10 +198,10 @@ class Connection:
         if self._shared_wal is None:
             return False
         try:
-            written = self._shared_wal.stat().st_mtime
+            modified = self._shared_wal.stat().st_mtime
         except OSError:
             return False
-        if self._immutable or time.time() - written < IDLE_S:
+        if self._immutable or time.time() - modified < IDLE_S:
             return True
         return held_elsewhere(self.real) is True
 
@@ -288,9 +288,9 @@ def check_wal(connection: Connection) -> None:
     finally:
         alone.close()
     if is_foreign(header, wal, wal != "null" or name == _names(connection)[0]):
-        shown = connection.shown
+        path = connection.shown
         raise RunFileError(
-            f"{shown} has a {shown.name}-wal next to it from another run; move that file away "
+            f"{path} has a {path.name}-wal next to it from another run; move that file away "
             "and open this one again."
         )
 

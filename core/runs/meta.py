@@ -64,8 +64,8 @@ class Lineage:
         for change in self.changes.split(", ") if self.changes else ():
             key, _, value = change.partition(" = ")
             parts.append(setting_words(key, value))
-        more = ["..."] if len(parts) > MOST_HEADED else []
-        return f"{', '.join([*parts[:MOST_HEADED], *more])} from {self.moment}" if parts else ""
+        ellipsis = ["..."] if len(parts) > MOST_HEADED else []
+        return f"{', '.join([*parts[:MOST_HEADED], *ellipsis])} from {self.moment}" if parts else ""
 
     @property
     def words(self) -> str:

@@ -141,9 +141,9 @@ class Recorder:
         frame = self._writer.next - 1
         if state is None or frame < 0 or not self._writer.is_open:
             return
-        gone = self._retention.add_state(frame)
+        replaced = self._retention.add_state(frame)
         rows = state_rows(frame, state)
         size = sum(len(row[-1]) * row[-1].itemsize for row in rows)
         self._writer.add_statement((INSERT_ARRAY, rows), size)
-        if gone is not None:
-            self._writer.add_statement((DELETE_ARRAYS, [range_of(gone)]))
+        if replaced is not None:
+            self._writer.add_statement((DELETE_ARRAYS, [range_of(replaced)]))

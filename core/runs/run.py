@@ -181,8 +181,8 @@ class RunFile(Run, ABC):
             return read_state(connection, self._header, index)
 
     def last_state(self, index: int) -> tuple[int, State] | None:
-        known = self.saved_states() if self.state_version == STATE_VERSION else ()
-        frame = max((frame for frame in known if frame <= index), default=None)
+        frames = self.saved_states() if self.state_version == STATE_VERSION else ()
+        frame = max((frame for frame in frames if frame <= index), default=None)
         state = None if frame is None else self.state(frame)
         return None if frame is None or state is None else (frame, state)
 
@@ -263,13 +263,13 @@ class RunFile(Run, ABC):
         self._identity = current
         return connection
 
-    def _adopt_new_path(self, known: tuple[int, int]) -> None:
+    def _adopt_new_path(self, known_file: tuple[int, int]) -> None:
         """Follow the rename of a recording that replaces an old file at its end."""
         place = place_of(self.path)
         if place is None or self.path.exists():
             return
         with suppress(RunFileError):
-            if identity(place) == known:
+            if identity(place) == known_file:
                 self.path = place
 
     def _follow_rename(self) -> None:

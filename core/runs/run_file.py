@@ -114,8 +114,8 @@ def meta_values(connection: Connection) -> dict[str, Any]:
         try:
             values[key] = parse_json(text)
         except ValueError as error:
-            what = f"meta: {printable(key)[:50]} is not JSON ({short(error)})"
-            raise connection.fault(what) from error
+            problem = f"meta: {printable(key)[:50]} is not JSON ({short(error)})"
+            raise connection.fault(problem) from error
     return values
 
 
@@ -239,7 +239,7 @@ def _network(
 # ------------------------------------------------------------------------------------- frames
 
 
-def read_index(connection: Connection, header: RunHeader, known: Index | None = None) -> Index:
+def read_index(connection: Connection, header: RunHeader, previous: Index | None = None) -> Index:
     """Read and check the index of all frames, lengths of their arrays included.
 
     Parameters
@@ -248,7 +248,7 @@ def read_index(connection: Connection, header: RunHeader, known: Index | None = 
         Open file.
     header : RunHeader
         Header of the file.
-    known : Index, optional
+    previous : Index, optional
         Index read before; only later frames are read.
 
     Returns
@@ -260,14 +260,14 @@ def read_index(connection: Connection, header: RunHeader, known: Index | None = 
     RunFileError
         Frames are not numbered in order, not increasing in time, or have wrong lengths.
     """
-    steps = [] if known is None else known.steps.tolist()
-    times = [] if known is None else known.log10_time.tolist()
-    rhos = [] if known is None else known.rho.tolist()
+    steps = [] if previous is None else previous.steps.tolist()
+    times = [] if previous is None else previous.log10_time.tolist()
+    rhos = [] if previous is None else previous.rho.tolist()
     typed = (("step", "integer"), ("log10_time", "real"), ("rho", "real"))
     numbers = ", ".join(["idx", *(typed_column(*pair) for pair in typed)])
     sql = f"SELECT {numbers}, {LENGTHS} FROM frame WHERE idx >= ? ORDER BY idx LIMIT ?"
     # From the smallest possible index, so that negative ones are seen and rejected.
-    first, limit = (-(2**63) if known is None else len(steps)), MAX_FRAMES + 1 - len(steps)
+    first, limit = (-(2**63) if previous is None else len(steps)), MAX_FRAMES + 1 - len(steps)
     size, n = header.frame_bytes, header.meta.sizes.n
     dual = ("blob", 8 * n) if header.meta.dtype == "float32" else ("null", None)
     for row in connection.query(sql, (first, limit), longest=MAX_BLOB_BYTES):
@@ -353,9 +353,9 @@ def checked_frame(
         raise connection.fault(f"frame {index} holds something other than numbers")
     if frame_crc(index, step, time, log10_time, rho, parameters, dual) != crc:
         raise connection.fault(f"the checksum of frame {index} does not match")
-    what = f"frame {index}"
-    q = None if dual is None else read_values(connection, dual, "float64", what)
-    return read_values(connection, parameters, header.meta.dtype, what), q
+    subject = f"frame {index}"
+    q = None if dual is None else read_values(connection, dual, "float64", subject)
+    return read_values(connection, parameters, header.meta.dtype, subject), q
 
 
 def read_metrics(connection: Connection, index: int) -> dict[str, float]:

@@ -52,8 +52,8 @@ class FrameCache:
         self._bytes += size
         # Limited by bytes, not number: frames have a few kilobytes or many megabytes.
         while self._bytes > self._limit:
-            _, old = self._frames.popitem(last=False)
-            self._bytes -= _bytes_of(old)
+            _, removed = self._frames.popitem(last=False)
+            self._bytes -= _bytes_of(removed)
 
 
 def _bytes_of(frame: tuple[Array, Array | None]) -> int:
@@ -107,15 +107,15 @@ class WholeRun(Run):
 
     @property
     def index(self) -> Index:
-        own, old = self._run.index, self._history
+        own, history = self._run.index, self._history
         # The run creates a new index only for new frames.
         if self._joined is not None and self._joined[0] is own:
             return self._joined[1]
         steps, times, rho = [0], [-np.inf], [0.0]
-        if old is not None:
-            steps += old.steps.tolist()
-            times += old.log10_time.tolist()
-            rho += old.rho.tolist()
+        if history is not None:
+            steps += history.steps.tolist()
+            times += history.log10_time.tolist()
+            rho += history.rho.tolist()
         joined = Index(
             np.concatenate([np.array(steps, dtype=np.int64), own.steps]),
             np.concatenate([times, own.log10_time]),
@@ -153,8 +153,8 @@ class WholeRun(Run):
         return self._run.dual(index - self.frames_before) if index >= self.frames_before else None
 
     def last_state(self, index: int) -> tuple[int, State] | None:
-        found = self._run.last_state(index - self.frames_before)
-        return None if found is None else (self.frames_before + found[0], found[1])
+        state = self._run.last_state(index - self.frames_before)
+        return None if state is None else (self.frames_before + state[0], state[1])
 
     def diagnostics(self, index: int) -> dict[str, float]:
         own = (

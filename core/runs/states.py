@@ -77,14 +77,14 @@ class StateRetention:
     def add_state(self, frame: int) -> int | None:
         """Note that a state is stored; return the frame whose state is to be deleted, if any."""
         self.stored_at = time.monotonic()
-        gone = None
+        replaced = None
         if self.frames and self.frames[-1] != 0:
             before = self.frames[-2] if len(self.frames) > 1 else 0
             if self.frames[-1] - before < STATE_INTERVAL and self.frames[-1] != frame:
-                gone = self.frames.pop()
+                replaced = self.frames.pop()
         if frame not in self.frames:
             self.frames.append(frame)
-        return gone
+        return replaced
 
 
 # ------------------------------------------------------------------------------------- reading
@@ -130,11 +130,11 @@ def read_state(connection: Connection, header: RunHeader, frame: int) -> State |
     sizes = header.meta.sizes
     # At most Adam's two moments or the flow's two thetas, its power vector and lambda over
     # examples, and numbers.
-    most = 2 * header.network.size + 2 * sizes.n * sizes.k + 4096
+    max_bytes = 2 * header.network.size + 2 * sizes.n * sizes.k + 4096
     state = {}
     for part in parts:
         name = f"{STATE}{frame}_{part}"
-        state[part] = read_array(connection, name, finite=False, largest=most)
+        state[part] = read_array(connection, name, finite=False, largest=max_bytes)
         if state[part].ndim != 1:
             raise connection.fault(f"its array {name} is not a list of numbers")
     return state
@@ -167,16 +167,16 @@ def read_history(connection: Connection, header: RunHeader) -> History | None:
         names.remove(f"{HISTORY}errors")
         errors = read_array(connection, f"{HISTORY}errors", finite=False)
     if names == {f"{HISTORY}complete"}:
-        none, nothing = np.zeros(0), np.zeros((0, size))
+        none, no_rows = np.zeros(0), np.zeros((0, size))
         errors = None if errors is None else errors[-1:].reshape(-1)
-        return History(np.zeros(0, np.int64), none, none, nothing, complete=True, errors=errors)
+        return History(np.zeros(0, np.int64), none, none, no_rows, complete=True, errors=errors)
     steps, times, rho, parameters, complete = (
         read_array(connection, f"{HISTORY}{name}") for name in COLUMNS if name != "errors"
     )
     count, end = steps.size, header.meta.start.log10_time
-    same = steps.shape == times.shape == rho.shape == (count,) and complete.shape == (1,)
-    same = same and (errors is None or errors.shape == (count + 1,))
-    if not same or parameters.shape != (count, size) or count >= most_earlier(size):
+    has_same_count = steps.shape == times.shape == rho.shape == (count,) and complete.shape == (1,)
+    has_same_count = has_same_count and (errors is None or errors.shape == (count + 1,))
+    if not has_same_count or parameters.shape != (count, size) or count >= most_earlier(size):
         raise connection.fault("its earlier frames are not as many as their numbers")
     if end is None or (np.diff(np.append(times, end)) <= 0.0).any():
         raise connection.fault("its earlier frames are not in the order of time")

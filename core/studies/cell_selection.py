@@ -76,13 +76,13 @@ def _has(place: Place, settings: Mapping[str, Any]) -> bool:
 def _choose_places(study: Study, count: int) -> list[Place]:
     chosen: list[Place] = []
     for place in _first_places(study):
-        if all(_differ_beyond_seed(place, other) for other in chosen):
+        if all(_differ_beyond_seed(place, place_) for place_ in chosen):
             chosen.append(place)
         if len(chosen) == count:
             break
     return chosen
 
 
-def _differ_beyond_seed(one: Place, other: Place) -> bool:
+def _differ_beyond_seed(first: Place, second: Place) -> bool:
     """Return True if two places differ in more than a seed."""
-    return any(one[key] != other[key] for key in one if not key.endswith(".seed"))
+    return any(first[key] != second[key] for key in first if not key.endswith(".seed"))

@@ -58,12 +58,12 @@ def known_values(rows: Mapping[str, Row], paths: Mapping[str, Path]) -> Known:
 
     A file whose length differs from that in its row is left out.
     """
-    known: dict[str, Mapping[str, float]] = {}
+    by_cell: dict[str, Mapping[str, float]] = {}
     for name, row in rows.items():
         with suppress(OSError):
             if row.state == "done" and paths[name].stat().st_size == row.bytes:
-                known[name] = row.all_values
-    return known
+                by_cell[name] = row.all_values
+    return by_cell
 
 
 # ------------------------------------------------------------------------------------------- tables
@@ -131,10 +131,10 @@ def statistics(rows: Sequence[TableRow], column: str, exclude_unfit: bool) -> Sp
     -------
     Spread
     """
-    done = [row for row in rows if row.row.state == "done"]
-    fit_rows = [row for row in done if not (exclude_unfit and row.fit is False)]
+    complete_rows = [row for row in rows if row.row.state == "done"]
+    fit_rows = [row for row in complete_rows if not (exclude_unfit and row.fit is False)]
     values = [row.row.values.get(column, math.nan) for row in fit_rows]
-    return spread(values, sum(row.fit is False for row in done), exclude_unfit)
+    return spread(values, sum(row.fit is False for row in complete_rows), exclude_unfit)
 
 
 def write_table(table: Sequence[TableRow], path: Path) -> None:

@@ -77,18 +77,18 @@ class StudyCell:
         return self.memo[key]
 
     def known_value(self, formula: str, moment: Moment) -> float | None:
-        """Return a formula at a moment from `known`; None where only the run file has the value."""
-        known = dict(self.symbols)
+        """Return a formula at a moment from `symbols`; None if only the run file has it."""
+        symbols = dict(self.symbols)
         for name in observables_of(formula):
             observable, at_start = split(name)
             answer = self.known.get(ValueRequest(observable, START if at_start else moment).key)
             if answer is None:
                 return None
-            known[name] = answer
+            symbols[name] = answer
         # Sizes left to the data or to a default are known from the file only.
-        if names_of(formula) - known.keys() - set(FUNCTIONS):
+        if names_of(formula) - symbols.keys() - set(FUNCTIONS):
             return None
-        return _evaluate(formula, known)
+        return _evaluate(formula, symbols)
 
     @property
     def seeds(self) -> tuple[Any, ...]:
@@ -114,8 +114,8 @@ class StudyCell:
         for key, value in self.settings.items():
             if key.startswith(f"{FACTOR}."):
                 settings[key.removeprefix(f"{FACTOR}.")] = value
-        known = {name: float(value) for name, value in settings.items() if value is not None}
-        return {**ABSENT, **known}
+        symbols = {name: float(value) for name, value in settings.items() if value is not None}
+        return {**ABSENT, **symbols}
 
     def value(self, formula: str, frame: int) -> float:
         """Return a formula over observables and symbols at a frame; NaN where undefined.
@@ -128,22 +128,22 @@ class StudyCell:
         return self.memo[key]
 
     def _value(self, formula: str, frame: int) -> float:
-        known = dict(self.symbols)
+        symbols = dict(self.symbols)
         for name in observables_of(formula):
             observable, at_start = split(name)
-            known[name] = self.record.at(observable, 0 if at_start else frame)
-        return _evaluate(formula, known)
+            symbols[name] = self.record.at(observable, 0 if at_start else frame)
+        return _evaluate(formula, symbols)
 
 
-def _evaluate(formula: str, known: Mapping[str, float]) -> float:
+def _evaluate(formula: str, symbols: Mapping[str, float]) -> float:
     """Evaluate a formula of known names; NaN where it is not defined."""
     # Before the formula: min and max may skip a NaN, depending on the order.
-    if not all(math.isfinite(value) for value in known.values()):
+    if not all(math.isfinite(value) for value in symbols.values()):
         return NAN
     try:
-        return evaluate(formula, known)
+        return evaluate(formula, symbols)
     except InputError:
-        if names_of(formula) - known.keys() - set(FUNCTIONS):
+        if names_of(formula) - symbols.keys() - set(FUNCTIONS):
             raise
         return NAN
 
@@ -189,8 +189,8 @@ def cell_of(run: Run, study: Study) -> StudyCell:
         key, _, text = part.partition("=")
         # The exact value from the study: the name has six digits.
         if key.startswith(f"{FACTOR}."):
-            known = [value for value in study.axes.get(key, ()) if value_text(value) == text]
-            settings[key] = known[0] if known else _factor(run, key, text)
+            values = [value for value in study.axes.get(key, ()) if value_text(value) == text]
+            settings[key] = values[0] if values else _factor(run, key, text)
         elif key == VARIANT:
             settings[key] = next((v for v in study.variants if value_text(v) == text), text)
     record = recorded_of(run)
@@ -227,7 +227,11 @@ def recorded_of(run: Run) -> RecordedValues:
 
 
 def cell_by_row(
-    cell: Cell, path: Path, known: Mapping[str, float], study: Study, register: Callable[[Run], Run]
+    cell: Cell,
+    path: Path,
+    known_values: Mapping[str, float],
+    study: Study,
+    register: Callable[[Run], Run],
 ) -> StudyCell:
     """Return a cell of the grid from its row; its file is opened when a value needs it.
 
@@ -237,7 +241,7 @@ def cell_by_row(
         Its experiment has the settings; defaults that the run resolved itself may be None.
     path : Path
         Run file.
-    known : mapping of str to float
+    known_values : mapping of str to float
         Values of the row, by the names of core.studies.moments.
     study : Study
         Study of the cell.
@@ -253,7 +257,7 @@ def cell_by_row(
         return cell_of(register(open_run(path)), study).record
 
     settings = settings_of(cell.experiment) | dict(cell.values)
-    return StudyCell(settings, recorded, path.stem, known)
+    return StudyCell(settings, recorded, path.stem, known_values)
 
 
 def margin_of(run: Run, name: str, watch: CancelToken) -> float:

@@ -74,13 +74,13 @@ def _tuples_to_lists(value: Any) -> Any:
 @cache
 def _values_in_runs(identifier: str) -> Mapping[str, list[Any]]:
     """Return the values that each setting has in the runs of a shipped study, at all its sizes."""
-    study, found = _load_shipped(identifier), dict[str, list[Any]]()
+    study, by_key = _load_shipped(identifier), dict[str, list[Any]]()
     for sized in (study, *map(study.at_size, study.sizes)):
         for cell in islice(sized.iter_cells(), MOST_CELLS):
             for section, table in cell.experiment.model_dump(mode="python").items():
                 for name, value in table.items():
-                    found.setdefault(f"{section}.{name}", []).append(_tuples_to_lists(value))
-    return found
+                    by_key.setdefault(f"{section}.{name}", []).append(_tuples_to_lists(value))
+    return by_key
 
 
 def _changes_of_shipped(origin: Study, study: Study) -> tuple[Study, dict[str, Any]] | None:
@@ -98,8 +98,8 @@ def _changes_of_shipped(origin: Study, study: Study) -> tuple[Study, dict[str, A
     for key, value in _settings(study).items():
         if key.startswith(OF_RECORDING) and key not in changes:
             continue
-        known = [*before.get(key, ()), _default_of(study, key)]
-        if any(one not in known for one in (value if isinstance(value, tuple) else (value,))):
+        values = [*before.get(key, ()), _default_of(study, key)]
+        if any(one not in values for one in (value if isinstance(value, tuple) else (value,))):
             settings[key] = value
     return _load_shipped(identifier), settings
 
@@ -131,8 +131,8 @@ def words_of(changes: Mapping[str, Any]) -> str:
             words.append(f"{label_of(key)} {value}")
         else:
             words.append(setting_words(key, value))
-    rest = len(words) - MOST_NAMED
-    return ", ".join(words[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    n_unnamed = len(words) - MOST_NAMED
+    return ", ".join(words[:MOST_NAMED]) + (f" and {n_unnamed} more" if n_unnamed > 0 else "")
 
 
 def retitle(study: Study, origin: Study) -> Study:
@@ -144,8 +144,8 @@ def retitle(study: Study, origin: Study) -> Study:
     changes = changes_between(origin, study)
     if not changes:
         return replace(study, title=origin.title)
-    if (found := _changes_of_shipped(origin, study)) is not None:
-        shipped, changes = found
+    if (shipped_changes := _changes_of_shipped(origin, study)) is not None:
+        shipped, changes = shipped_changes
         words = f"{words_of(changes)}{AFTER}{shipped.title}"
         return replace(study, title=words if changes else shipped.title)
     before, title = _parts_of(origin.title)
@@ -184,8 +184,8 @@ def is_derived_title(title: str, origin: str) -> bool:
     True
     """
     title = present_title(title)
-    old = f"{MODIFIED}{origin}: "
-    return title == origin or title.endswith(f"{AFTER}{origin}") or title.startswith(old)
+    prefix = f"{MODIFIED}{origin}: "
+    return title == origin or title.endswith(f"{AFTER}{origin}") or title.startswith(prefix)
 
 
 def present_title(title: str) -> str:

@@ -258,13 +258,13 @@ def apply_formulas(
         A formula has no value.
     """
     for key, formula in formulas.items():
-        known = {**ABSENT, **factors}
+        symbols = {**ABSENT, **factors}
         for symbol, (section, name) in SYMBOLS.items():
             value = tables.get(section, {}).get(name)
             # bool is a number in Python.
             if isinstance(value, int | float) and not isinstance(value, bool):
-                known[symbol] = float(value)
+                symbols[symbol] = float(value)
         section, name = key.split(".", 1)
-        number = evaluate(formula, known)
+        number = evaluate(formula, symbols)
         is_integer = abs(number - round(number)) <= 1e-12 * abs(number)
         tables.setdefault(section, {})[name] = round(number) if is_integer else number

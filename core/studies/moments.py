@@ -121,17 +121,17 @@ def observables_of(formula: str) -> tuple[str, ...]:
     >>> observables_of("stable_rank / stable_rank_0 + n")
     ('stable_rank', 'stable_rank_0')
     """
-    known = OBSERVABLES.keys() | REFERENCES.keys()
-    return tuple(sorted(name for name in names_of(formula) if split(name)[0] in known))
+    names = OBSERVABLES.keys() | REFERENCES.keys()
+    return tuple(sorted(name for name in names_of(formula) if split(name)[0] in names))
 
 
 def requested_in(formula: str, moment: Moment) -> Iterator[ValueRequest]:
     """Yield the scalar observables of a formula at a moment, without reference margins."""
     for name in observables_of(formula):
         observable, at_start = split(name)
-        known = OBSERVABLES.get(observable)
+        item = OBSERVABLES.get(observable)
         # Margins depend on the data, not on a moment, and have their own cache.
-        if known is not None and known.shape is Shape.SCALAR:
+        if item is not None and item.shape is Shape.SCALAR:
             yield ValueRequest(observable, START if at_start else moment)
 
 
@@ -181,6 +181,6 @@ def values_of(run: Run, requested: tuple[ValueRequest, ...]) -> Mapping[str, flo
     values = {}
     for one in requested:
         frame = one.moment.frame(times, steps)
-        known = math.nan if frame is None else OBSERVABLES[one.observable].value_at(run, frame)
-        values[one.key] = float(known)
+        value = math.nan if frame is None else OBSERVABLES[one.observable].value_at(run, frame)
+        values[one.key] = float(value)
     return values

@@ -246,10 +246,10 @@ def evaluate_on_interval(run: Run) -> tuple[Array, Array, Array | None]:
     """
     x = run.dataset.x[:, 0]
     grid = np.linspace(x.min(), x.max(), GRID)
-    network, seen = normalised_function(run, grid), plane(run.problem)
-    if seen is None:
+    network, plane_ = normalised_function(run, grid), plane(run.problem)
+    if plane_ is None:
         return grid, network, None
-    svm = max_margin(seen, run.dataset.y, circle())
+    svm = max_margin(plane_, run.dataset.y, circle())
     return grid, network, svm.evaluate(np.column_stack([grid, np.ones(GRID)]))
 
 
@@ -283,8 +283,18 @@ def _curve(value: Any, x: Array, y: Array) -> Line:
 def _labelled_examples(run: Run, x: Array, y: Array) -> list[Line]:
     lines = []
     for label, words in LABELS.items():
-        here = run.dataset.y == label
-        if here.any():
-            count = np.ones(int(here.sum()), dtype=np.int64)
-            lines.append(Line(words, x[here], y[here], y[here], y[here], count, joined=False))
+        is_labelled = run.dataset.y == label
+        if is_labelled.any():
+            count = np.ones(int(is_labelled.sum()), dtype=np.int64)
+            lines.append(
+                Line(
+                    words,
+                    x[is_labelled],
+                    y[is_labelled],
+                    y[is_labelled],
+                    y[is_labelled],
+                    count,
+                    joined=False,
+                )
+            )
     return lines

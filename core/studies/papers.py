@@ -221,8 +221,8 @@ def title_field(title: str) -> str:
     >>> title_field("Implicit bias in leaky ReLU networks")
     'Implicit bias in leaky {ReLU} networks'
     """
-    first, _, rest = escape_tex(title).partition(" ")
-    return f"{first} {CAPITALS.sub(lambda match: '{' + match[0] + '}', rest)}".rstrip()
+    first, _, subtitle = escape_tex(title).partition(" ")
+    return f"{first} {CAPITALS.sub(lambda match: '{' + match[0] + '}', subtitle)}".rstrip()
 
 
 def _entry(kind: str, key: str, fields: dict[str, str]) -> str:

@@ -35,12 +35,12 @@ def aggregate(values: Sequence[float], over: str) -> float:
     >>> aggregate([1.0, 2.0, 9.0, float("nan")], "median")
     2.0
     """
-    known = np.array([value for value in values if math.isfinite(value)])
-    if not known.size:
+    finite = np.array([value for value in values if math.isfinite(value)])
+    if not finite.size:
         return NAN
     if over == "geometric":
-        return float(np.exp(np.log(known).mean())) if (known > 0.0).all() else NAN
-    return float(getattr(np, over)(known))
+        return float(np.exp(np.log(finite).mean())) if (finite > 0.0).all() else NAN
+    return float(getattr(np, over)(finite))
 
 
 @final
@@ -132,8 +132,8 @@ def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[floa
     >>> mean_bar([1.0, 3.0], "sd")
     (2.0, 0.5857864376269049, 3.414213562373095)
     """
-    known = np.array([value for value in values if math.isfinite(value)])
-    stats = spread(np.log(known[known > 0.0]).tolist() if log else known.tolist())
+    finite = np.array([value for value in values if math.isfinite(value)])
+    stats = spread(np.log(finite[finite > 0.0]).tolist() if log else finite.tolist())
     half = {"sd": stats.sd, "2se": 2.0 * stats.se, "none": 0.0}[bar] if stats.count > 1 else 0.0
     ends = np.array([stats.mean, stats.mean - half, stats.mean + half])
     if log:
@@ -255,9 +255,11 @@ def fitted_slope(x: Array, y: Array) -> tuple[float, float] | None:
     u, v = np.log(x[is_known]), np.log(y[is_known])
     u = u - u.mean()
     slope = float(u @ v / (u @ u))
-    rest = v - v.mean() - slope * u
+    residuals = v - v.mean() - slope * u
     freedom = u.size - 2
-    error = math.sqrt(float(rest @ rest) / freedom / float(u @ u)) if freedom else math.nan
+    error = (
+        math.sqrt(float(residuals @ residuals) / freedom / float(u @ u)) if freedom else math.nan
+    )
     # Rounded, so that an exact power gets its exact exponent.
     return round(slope, 12), error
 
@@ -353,12 +355,12 @@ def crossings(
     return table
 
 
-def are_equal(one: Any, other: Any) -> bool:
+def are_equal(first: Any, second: Any) -> bool:
     """Return True if two settings are the same, numbers to one part in 1e9."""
-    if isinstance(one, int | float) and isinstance(other, int | float):
+    if isinstance(first, int | float) and isinstance(second, int | float):
         # Formulas and file names may give the same number with different rounding.
-        return math.isclose(one, other, rel_tol=1e-9)
-    return value_text(one) == value_text(other)
+        return math.isclose(first, second, rel_tol=1e-9)
+    return value_text(first) == value_text(second)
 
 
 def matches(run: HasSettings, where: Iterable[tuple[str, Any]]) -> bool:

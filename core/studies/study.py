@@ -132,10 +132,10 @@ class Study:
         A large grid is checked in each value of an axis, the other axes at their first value:
         making thousands of cells takes seconds.
         """
-        axes, most = self.axes, study_tables.MAX_CELLS
-        if self.count > most:
+        axes, limit = self.axes, study_tables.MAX_CELLS
+        if self.count > limit:
             text = (
-                f"the axes span {self.count:.3g} cells; at most {most} are allowed, so leave some "
+                f"the axes span {self.count:.3g} cells; at most {limit} are allowed, so leave some "
                 "values out."
             )
             yield InputError(text, where=self.id)
@@ -219,8 +219,8 @@ class Study:
         section, name = split_key(key)
         if section == FACTOR:
             if key not in self.axes:
-                known = [axis for axis in self.axes if axis.startswith(f"{FACTOR}.")]
-                hint = did_you_mean(key, known) if known else "it has none."
+                factors = [axis for axis in self.axes if axis.startswith(f"{FACTOR}.")]
+                hint = did_you_mean(key, factors) if factors else "it has none."
                 raise InputError(f"this study has no {key}; {hint}", where=self.id)
             values = value if isinstance(value, list) else [value]
             with as_typed():

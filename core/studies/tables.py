@@ -90,9 +90,9 @@ def change_kind(tables: dict[str, dict[str, Any]], section: str, kind: Any) -> s
     dropped_keys = set() if before == kind else set(cls.own)
     for key in [key for key in table if key not in cls.model_fields or key in dropped_keys]:
         del table[key]
-    for other, usual in cls.others.items():
-        if not cls.is_compatible_with(section_class(other, tables.get(other, {}))):
-            change_kind(tables, other, usual)
+    for other_section, usual in cls.others.items():
+        if not cls.is_compatible_with(section_class(other_section, tables.get(other_section, {}))):
+            change_kind(tables, other_section, usual)
     return dropped_keys
 
 

@@ -196,9 +196,9 @@ class Trial:
         """Read all that the study needs of an open run and its row does not have."""
         # Opening a file takes longest: read everything that the study may need.
         requested = requested_of(self._study)
-        known = self._cell.known
-        if not {one.key for one in requested} <= known.keys():
-            self._cell = replace(self._cell, known={**known, **values_of(run, requested)})
+        known_values = self._cell.known
+        if not {one.key for one in requested} <= known_values.keys():
+            self._cell = replace(self._cell, known={**known_values, **values_of(run, requested)})
 
 
 def _of_nodes(name: str) -> Observable:

@@ -183,10 +183,10 @@ class MirrorFlow(DynamicsSection):
         network, loss = experiment.network, experiment.loss
         network_class = NETWORKS[network.kind]
         if not network_class.factored:
-            *most, last = (f'"{kind}"' for kind, cls in NETWORKS.items() if cls.factored)
+            *kinds, last = (f'"{kind}"' for kind, cls in NETWORKS.items() if cls.factored)
             raise RuleError(
                 'dynamics.kind = "mirror" needs outer weights a_j b_j, but network.kind = '
-                f'"{network.kind}" has none; use network.kind = {", ".join(most)} or {last}',
+                f'"{network.kind}" has none; use network.kind = {", ".join(kinds)} or {last}',
                 keys=("dynamics.kind", "network.kind"),
             )
         if not loss.exp_tailed:

@@ -87,12 +87,12 @@ class DynamicsSection(Section):
 
     def _needs_standard(self, experiment: Any, reason: str, linear: bool = False) -> None:
         allowed = (StandardNetwork, *LINEAR) if linear else StandardNetwork
-        known = '"standard", "linear", "diagonal_linear" or "deep_linear"'
-        known = known if linear else '"standard"'
+        kinds = '"standard", "linear", "diagonal_linear" or "deep_linear"'
+        kinds = kinds if linear else '"standard"'
         if not isinstance(experiment.network, allowed):
             raise RuleError(
                 f'dynamics.kind = "{self.kind}" {reason}, so it does not go with network.kind = '
-                f'"{experiment.network.kind}"; use network.kind = {known}',
+                f'"{experiment.network.kind}"; use network.kind = {kinds}',
                 keys=("dynamics.kind", "network.kind"),
             )
 

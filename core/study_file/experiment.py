@@ -280,10 +280,10 @@ class Experiment(Section):
         if not self.loss.l23 > 0.0:
             return
         if not self.dynamics.takes_group_penalty:
-            known = [kind for kind, cls in DYNAMICS.items() if cls.takes_group_penalty]
+            kinds = [kind for kind, cls in DYNAMICS.items() if cls.takes_group_penalty]
             raise RuleError(
                 f"loss.l23 = {self.loss.l23:g} does not go with dynamics.kind = "
-                f'"{self.dynamics.kind}"; use one of {", ".join(known)}, or l23 = 0',
+                f'"{self.dynamics.kind}"; use one of {", ".join(kinds)}, or l23 = 0',
                 keys=("loss.l23", "dynamics.kind"),
             )
         if not issubclass(NETWORKS[self.network.kind], TwoLayer):
@@ -298,9 +298,9 @@ class Experiment(Section):
         for name in ("loss", "dynamics") if self.data.real else ():
             section: LossSection | DynamicsSection = getattr(self, name)
             if not section.fits_targets:
-                known = [kind for kind, cls in KINDS[name].items() if cls.fits_targets]
+                kinds = [kind for kind, cls in KINDS[name].items() if cls.fits_targets]
                 raise RuleError(
                     f'real targets do not go with {name}.kind = "{section.kind}", which is for '
-                    f"labels; use one of {', '.join(known)}",
+                    f"labels; use one of {', '.join(kinds)}",
                     keys=("data.targets", f"{name}.kind"),
                 )

@@ -356,9 +356,9 @@ def _short(number: re.Match[str]) -> str:
 
 def _without_kind(location: tuple[int | str, ...], tables: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the place of a value without the name of a union's member, which pydantic adds."""
-    section, *rest = map(str, location or ("",))
+    section, *keys = map(str, location or ("",))
     kind = tables.get(section, {}).get("kind")
-    if rest and section in KINDS and rest[0] == kind and kind not in ("", None):
+    if keys and section in KINDS and keys[0] == kind and kind not in ("", None):
         own = section_class(section, {"kind": kind}).model_fields
-        rest = rest if kind in own else rest[1:]
-    return (section, *rest) if location else ()
+        keys = keys if kind in own else keys[1:]
+    return (section, *keys) if location else ()

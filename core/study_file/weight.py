@@ -188,8 +188,8 @@ def room_at(folder: Path) -> MachineLimits:
 
     memory = free = disk = inf
     with suppress(OSError):
-        found = psutil.virtual_memory()
-        memory, free = float(found.total), float(found.available)
+        measured = psutil.virtual_memory()
+        memory, free = float(measured.total), float(measured.available)
     existing = next((path for path in (folder, *folder.parents) if path.is_dir()), None)
     if existing is not None:
         with suppress(OSError):
@@ -295,24 +295,24 @@ def check_room(experiments: Iterable[Experiment], folder: Path, memory: bool = T
 
 def resource_warnings(weight: ResourceEstimate, room: MachineLimits) -> list[str]:
     """Return the concerns about runs, to be confirmed before the start, with keys to lower."""
-    size, found = weight.size, []
+    size, warnings = weight.size, []
     if size.file > min(LARGE_FILE, FREE_SHARE * room.disk):
         free = "" if room.disk == inf else f", of {size_text(room.disk)} free"
         keys = _join_names(list(_keys(weight, memory=False)))
-        found.append(
+        warnings.append(
             f"The file takes about {size_text(size.file)}{free}; {LOWER.format(keys=keys)}."
         )
     if size.memory > MEMORY_SHARE * room.free:
         keys = _join_names(list(_keys(weight, memory=True)))
-        found.append(
+        warnings.append(
             f"Training takes about {size_text(size.memory)} of memory, of {size_text(room.free)} "
             f"free; {LOWER.format(keys=keys)}."
         )
     if size.seconds > LONG:
-        known = _settings(weight)
-        keys = _join_names([key for key in SLOW if known.get(key)])
-        found.append(f"Training may take about {weight.time_words}; {LOWER.format(keys=keys)}.")
-    return found
+        settings = _settings(weight)
+        keys = _join_names([key for key in SLOW if settings.get(key)])
+        warnings.append(f"Training may take about {weight.time_words}; {LOWER.format(keys=keys)}.")
+    return warnings
 
 
 def _keys(weight: ResourceEstimate, memory: bool) -> dict[str, float]:
@@ -320,15 +320,15 @@ def _keys(weight: ResourceEstimate, memory: bool) -> dict[str, float]:
 
     Sizes in a data file are no settings.
     """
-    known = _settings(weight)
-    m, n, d = (known[key] or 1.0 for key in ("network.m", "data.n", "data.d"))
-    products = {("network.m", "recording.frames"): m * d * known["recording.frames"]}
+    settings = _settings(weight)
+    m, n, d = (settings[key] or 1.0 for key in ("network.m", "data.n", "data.d"))
+    products = {("network.m", "recording.frames"): m * d * settings["recording.frames"]}
     products |= {("data.n", "data.d"): n * d}
     if memory:
         products = {("network.m", "data.d"): 10.0 * m * d, ("data.n", "data.d"): 3.0 * n * d}
         products |= {("network.m", "data.n"): 4.0 * m * n}
     largest = max(products, key=products.__getitem__)
-    return {key: known[key] for key in largest if known[key]}
+    return {key: settings[key] for key in largest if settings[key]}
 
 
 def _settings(weight: ResourceEstimate) -> dict[str, float]:
@@ -349,5 +349,5 @@ def _settings(weight: ResourceEstimate) -> dict[str, float]:
 
 def _join_names(keys: Sequence[str]) -> str:
     """Return names in a row: a, b or c."""
-    *most, last = keys or ["network.m"]
-    return f"{', '.join(most)} or {last}" if most else last
+    *names, last = keys or ["network.m"]
+    return f"{', '.join(names)} or {last}" if names else last

@@ -66,9 +66,9 @@ def setting_words(key: str, value: Any) -> str:
     words = WORDS.get(key, f"{label_of(key)} = {{}}")
     text = value_words(value)
     if not isinstance(words, str):
-        known = words.get(value) if isinstance(value, str) else None
+        value_text = words.get(value) if isinstance(value, str) else None
         is_count = key == "data.points" and text.isdigit()
-        words = known or (SEVERAL_ROWS if is_count else words[""])
+        words = value_text or (SEVERAL_ROWS if is_count else words[""])
     return words.replace("{}", text)
 
 
@@ -131,9 +131,9 @@ def number_names(names: Iterable[str]) -> list[str]:
     >>> number_names(["m = 8", "m = 16", "m = 8"])
     ['m = 8', 'm = 16', 'm = 8 (2)']
     """
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     result = []
     for name in names:
-        seen[name] += 1
-        result.append(name if seen[name] == 1 or not name else f"{name} ({seen[name]})")
+        counts[name] += 1
+        result.append(name if counts[name] == 1 or not name else f"{name} ({counts[name]})")
     return result

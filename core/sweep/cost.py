@@ -72,9 +72,9 @@ class Cost:
         The workers' start, and the larger of an equal share of all work and the longest cell; the
         last cells leave some cores idle, so half a longest cell more.
         """
-        most = max((group.most for group in self.groups), default=0.0)
+        longest = max((group.most for group in self.groups), default=0.0)
         # The longest cell is a lower bound, whatever the number of cores.
-        return START_SECONDS + max(self.total / self.cores + 0.5 * most, most)
+        return START_SECONDS + max(self.total / self.cores + 0.5 * longest, longest)
 
 
 def work(experiment: Experiment) -> float:
@@ -127,17 +127,17 @@ def _group(
     study: Study, name: str, cells: Sequence[Cell], budget: float, rows: Mapping[str, Row]
 ) -> GroupCost:
     sized = _size_cells(study, cells)
-    known = [
+    measured = [
         (one.work, rows[one.cell.name].seconds)
         for one in sized
         if one.cell.name in rows and rows[one.cell.name].seconds > 0.0
     ]
-    points = known or _probe_cells(study, sized, budget)
+    points = measured or _probe_cells(study, sized, budget)
     intercept, rate = fit_line(points)
     seconds = [intercept + rate * one.work for one in sized]
     total, size = sum(seconds), sum(one.bytes for one in sized)
-    mean, most, probed = total / len(cells), max(seconds), sum(second for _, second in points)
-    return GroupCost(name, len(cells), mean, most, total, size, len(points), probed)
+    mean, longest, probed = total / len(cells), max(seconds), sum(second for _, second in points)
+    return GroupCost(name, len(cells), mean, longest, total, size, len(points), probed)
 
 
 def _size_cells(study: Study, cells: Sequence[Cell]) -> list[_SizedCell]:

@@ -99,10 +99,10 @@ def write_crate(paths: Sequence[Path], out: Path, licence: str = "") -> None:
 
 
 def _fill(crate: _Crate, paths: Sequence[Path], stack: ExitStack, licence: str) -> None:
-    whole = paths[0] if len(paths) == 1 and paths[0].is_dir() else None
-    files = sorted(whole.glob("*.msrun")) if whole is not None else list(paths)
+    folder = paths[0] if len(paths) == 1 and paths[0].is_dir() else None
+    files = sorted(folder.glob("*.msrun")) if folder is not None else list(paths)
     if not files:
-        raise InputError(f"The folder {whole} holds no run files (.msrun).")
+        raise InputError(f"The folder {folder} holds no run files (.msrun).")
     names = [path.name for path in files]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"Two runs are called {twice[0]}; a crate needs different names.")
@@ -114,11 +114,11 @@ def _fill(crate: _Crate, paths: Sequence[Path], stack: ExitStack, licence: str) 
     (crate.folder / RUNS).mkdir()
     (crate.folder / STUDIES).mkdir()
     actions = [_add_run(crate, run) for run in runs]
-    scene = None if whole is None else folder_figure(whole, open_once, LIGHT)
+    scene = None if folder is None else folder_figure(folder, open_once, LIGHT)
     if scene is None:
-        shown = runs[:10]
-        check_drawn(shown)
-        scene = build_scene(shown, options=FigureOptions(LIGHT))
+        first_runs = runs[:10]
+        check_drawn(first_runs)
+        scene = build_scene(first_runs, options=FigureOptions(LIGHT))
     for suffix in (".pdf", ".png"):
         place = crate.folder / f"{FIGURE}{suffix}"
         save_figure(scene, place, dpi=200.0)
@@ -177,13 +177,13 @@ def _describe(
 ) -> None:
     """Write the metadata of the whole crate."""
     titles = list(dict.fromkeys(run.title or run.path.stem for run in runs))
-    more = f" and {len(titles) - 3} more" if len(titles) > 3 else ""
+    remainder = f" and {len(titles) - 3} more" if len(titles) > 3 else ""
     parts = [{"@id": name} for name, one in crate.entities.items() if one["@type"] == "File"]
     root = {
         "@id": "./",
         "@type": "Dataset",
         "conformsTo": [crate.add(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5")],
-        "name": "; ".join(titles[:3]) + more,
+        "name": "; ".join(titles[:3]) + remainder,
         "description": f"{len(runs)} recorded runs of Marginscope, their settings and their figure",
         "datePublished": max(run.creation_time for run in runs)[:10],
         "license": licence or UNKNOWN_LICENCE,

@@ -46,8 +46,8 @@ def sweeps_in(folder: Path, values: bool = True) -> list[Ledger]:
     Raises InputError for a ledger that cannot be read.
     """
     ledgers = [read_ledger(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
-    known = {ledger.study.id for ledger in ledgers}
-    for name in studies_in(folder, [name for name in shipped_ids() if name not in known]):
+    ids = {ledger.study.id for ledger in ledgers}
+    for name in studies_in(folder, [name for name in shipped_ids() if name not in ids]):
         ledger = ledger_of_runs(load_study(name), folder, values)
         if ledger is not None:
             ledgers.append(ledger)
@@ -88,10 +88,10 @@ def ledger_of_runs(study: Study, folder: Path, values: bool = True) -> Ledger | 
     for size in (None, *(size for size in SIZES if size in study.sizes)):
         sized = study.at_size(size)
         present = sum(run_file(sized, cell, folder).is_file() for cell in sized.cells())
-        most = 0 if best is None else len(best.entries)
-        if present > most:  # a cell of several sizes is one file, which takes a second to check
+        largest = 0 if best is None else len(best.entries)
+        if present > largest:  # a cell of several sizes is one file, which takes a second to check
             ledger = ledger_at(sized, folder, size, values)
-            best = ledger if len(ledger.entries) > most else best
+            best = ledger if len(ledger.entries) > largest else best
     return best
 
 
@@ -301,6 +301,6 @@ def folder_figure(
         return None
     own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
     register = one_per_path(register)
-    verdicts, known = results_in(folder, own, claims, opener_of(register))
+    verdicts, known_values = results_in(folder, own, claims, opener_of(register))
     paths = runs_of(study.id, folder)
-    return figure_of_runs(study, paths, register, palette, verdicts, known, sheet)
+    return figure_of_runs(study, paths, register, palette, verdicts, known_values, sheet)

@@ -129,16 +129,16 @@ class _Work:
     def status(self, rows: list[Row]) -> SweepStatus:
         """Publish the progress of the sweep."""
         states = [entry.row.state for entry in self.plan.ledger.entries.values()]
-        done, failed = states.count("done"), states.count("failed")
+        n_done, n_failed = states.count("done"), states.count("failed")
         n_open = len(self.queue) + sum(map(len, self.running.values()))
         seconds = time.perf_counter() - self.started_at
         eta = n_open * seconds / self.n_ended if self.n_ended else (math.nan if n_open else 0.0)
         last = rows[-1] if rows else self.control.status.last
         return self.control.publish(
             total=len(self.plan.paths),
-            done=done,
+            done=n_done,
             kept=len(self.plan.kept),
-            failed=failed,
+            failed=n_failed,
             running=min(len(self.running), self.pool.workers),
             at_work=self._at_work(),
             seconds=seconds,

@@ -167,8 +167,8 @@ def _with_checksum(name: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 def _is_whole(name: str, fields: Mapping[str, Any]) -> bool:
     """Return True if the fields of a cell match their checksum."""
-    others = {key: value for key, value in fields.items() if key != "sum"}
-    return bool(fields["sum"] == _sum(name, others))
+    without_sum = {key: value for key, value in fields.items() if key != "sum"}
+    return bool(fields["sum"] == _sum(name, without_sum))
 
 
 def _sum(name: str, fields: Mapping[str, Any]) -> int:
@@ -271,7 +271,7 @@ def plan(
 
     columns, requested = study.sweep.columns, requested_of(study)
     path = place(study.id, folder)
-    known = {} if force or not path.is_file() else read_ledger(path).entries
+    entries = {} if force or not path.is_file() else read_ledger(path).entries
     ledger = Ledger(path, study, size)
     trusted = trusted_codes(study) if shared else ()
     tasks, finished, paths, digests = [], [], {}, {}
@@ -285,7 +285,7 @@ def plan(
         row = None
         # Run files are authoritative: the ledger only spares reading them (decision 0009).
         if not force and file.exists():
-            entry = known.get(cell.name)
+            entry = entries.get(cell.name)
             if (
                 entry is not None
                 and entry.digest == digest

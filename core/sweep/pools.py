@@ -168,8 +168,8 @@ class ClusterPool(Pool):
             self._next_check = now + WORKERS_SECONDS
             # An unresponsive scheduler is handled elsewhere: its client closes by itself.
             with suppress(OSError, TimeoutError, ValueError):
-                get_cores, most = self._client.scheduler.ncores, WORKERS_SECONDS
-                self._has_workers = bool(self._client.sync(get_cores, callback_timeout=most))
+                get_cores, patience = self._client.scheduler.ncores, WORKERS_SECONDS
+                self._has_workers = bool(self._client.sync(get_cores, callback_timeout=patience))
         return self._has_workers
 
     def lost_workers_error(self) -> MarginscopeError:

@@ -17,13 +17,13 @@ class Bar:
     def __init__(self, bar: Any = None) -> None:
         self._bar = bar
 
-    def set_done(self, done: int, text: str = "") -> None:
+    def set_done(self, n_done: int, text: str = "") -> None:
         """Show the number of finished steps, and the present one."""
         if self._bar is None:
             return
         if text:
             self._bar.set_postfix_str(escape_controls(text), refresh=False)
-        self._bar.update(done - self._bar.n)
+        self._bar.update(n_done - self._bar.n)
 
     def print_above(self, text: str) -> None:
         """Print a line on standard error, above the bar."""
@@ -33,11 +33,11 @@ class Bar:
         if self._bar is not None:
             self._bar.refresh()
 
-    def part(self, done: int, total: int) -> None:
+    def part(self, n_done: int, total: int) -> None:
         """Show the number of finished steps of a total that is known only now."""
         if self._bar is not None:
             self._bar.total = total
-        self.set_done(done)
+        self.set_done(n_done)
 
     def add(self, count: int) -> None:
         """Show that more steps are finished."""
@@ -46,7 +46,7 @@ class Bar:
 
 
 @contextmanager
-def progress_bar(label: str, total: int, shown: bool, unit: str = "frame") -> Iterator[Bar]:
+def progress_bar(label: str, total: int, is_visible: bool, unit: str = "frame") -> Iterator[Bar]:
     """Draw a progress bar on standard error.
 
     Parameters
@@ -55,7 +55,7 @@ def progress_bar(label: str, total: int, shown: bool, unit: str = "frame") -> It
         Text before the bar.
     total : int
         Number of steps.
-    shown : bool
+    is_visible : bool
         Draw the bar.
     unit : str
         Name of a step.
@@ -64,7 +64,7 @@ def progress_bar(label: str, total: int, shown: bool, unit: str = "frame") -> It
     ------
     Bar
     """
-    if not shown:
+    if not is_visible:
         yield Bar()
         return
     from tqdm import tqdm

@@ -26,17 +26,17 @@ SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 NAME = 60  # characters of a name in a legend, table or list
 
 
-def shorten(text: str, most: int = NAME) -> str:
-    """Return the text in one line of at most `most` characters; a longer one ends at a word.
+def shorten(text: str, max_length: int = NAME) -> str:
+    """Return the text in one line of at most `max_length` characters; a longer one ends at a word.
 
     >>> shorten("a  name"), shorten("a rather long name", 10), shorten("x" * 9, 5)
     ('a name', 'a rather…', 'xxxx…')
     """
     text = " ".join(text.split())
-    if len(text) <= most:
+    if len(text) <= max_length:
         return text
-    head = text[: most - 1]
-    words = head if text[most - 1] == " " else head.rpartition(" ")[0]
+    head = text[: max_length - 1]
+    words = head if text[max_length - 1] == " " else head.rpartition(" ")[0]
     return f"{(words or head).rstrip(' ,;:')}…"
 
 
@@ -121,8 +121,8 @@ def _quote_on_windows(word: str) -> str:
 
 
 def _unquotable(word: str) -> InputError:
-    shown = escape_controls(word)
+    escaped = escape_controls(word)
     return InputError(
-        f"{shown[:200]} contains a character that is unsafe on a command line; rename the file "
+        f"{escaped[:200]} contains a character that is unsafe on a command line; rename the file "
         "or change the text."
     )

@@ -76,10 +76,10 @@ def _room(needed: Any) -> Any:
 def _make_hypothesis(words: tuple[str, str], needed: Any, present: Any, met: Any) -> Hypothesis:
     """Return a hypothesis on numbers or traces; `met` is its state where both are known."""
     unknown = np.isnan(needed) | np.isnan(present)
-    found = np.where(unknown, State.OPEN, np.where(met, State.HOLDS, State.FAILS)).astype(np.int8)
+    states_ = np.where(unknown, State.OPEN, np.where(met, State.HOLDS, State.FAILS)).astype(np.int8)
     numbers = [float(np.atleast_1d(value)[-1]) for value in (needed, present)]
-    (text, sense), trace = words, found if found.ndim else None
-    last = int(np.atleast_1d(found)[-1])
+    (text, sense), trace = words, states_ if states_.ndim else None
+    last = int(np.atleast_1d(states_)[-1])
     bound, measured = (format_number(one) for one in numbers)
     return Hypothesis(text, f"{sense} {bound}", measured, states.met_of(last), trace)
 
@@ -287,27 +287,27 @@ def compare_all_frames(
     bound = np.broadcast_to(np.asarray(bound, dtype=np.float64), measured.shape).copy()
     mask = np.ones(measured.shape, bool) if frames is None else np.asarray(frames, bool)
     bound[~mask] = np.nan
-    found = states.frame_states(sense, bound, measured, mask)
+    states_ = states.frame_states(sense, bound, measured, mask)
     finite = np.isfinite(bound) & np.isfinite(measured)
-    holds, found = states.held_finitely(found, finite)
+    holds, states_ = states.held_finitely(states_, finite)
     if holds is None:
         infinite = (mask & (np.isinf(bound) | np.isinf(measured))).any()
         reason = INFINITE if infinite else reason or "the statement applies to no recorded frame"
-        return Comparison(sense, NAN, NAN, None, view, bound, measured, reason, found)
+        return Comparison(sense, NAN, NAN, None, view, bound, measured, reason, states_)
     share = states.relative_room(sense, bound, measured)
     worst = int(np.where(finite & ~np.isnan(share), share, np.inf).argmin())
     at_worst = float(bound[worst]), float(measured[worst])
-    return Comparison(sense, *at_worst, holds, view, bound, measured, "", found, worst)
+    return Comparison(sense, *at_worst, holds, view, bound, measured, "", states_, worst)
 
 
 def compare_final(sense: str, bound: float, measured: Array, view: str = "") -> Comparison:
     """Compare a trace with a number; only the last frame decides, as for a limit."""
     result = compare_once(sense, bound, last_value(measured), view, frame=-1)
     bounds = np.full(measured.shape, bound)
-    found = states.frame_states(sense, bounds, measured, np.ones(measured.shape, bool))
+    states_ = states.frame_states(sense, bounds, measured, np.ones(measured.shape, bool))
     if result.holds is None:
-        found[-1:] = State.OPEN
-    return replace(result, bound_trace=bounds, measured_trace=measured, states=found, limit=True)
+        states_[-1:] = State.OPEN
+    return replace(result, bound_trace=bounds, measured_trace=measured, states=states_, limit=True)
 
 
 def last_value(values: Sequence[float] | Array) -> float:

@@ -34,8 +34,8 @@ def largest_step(run: Run) -> float:
     """Return (A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)), H = (1 - gamma)/4."""
     _, high = lengths(run)
     # max(1, H) = 1, since H = (1 - gamma)/4 is the largest second derivative of the activation.
-    most = 5.0 * run.dataset.n * high**2 * ratio(run) ** 2 * c_r(run)
-    return common.divide(slope(run) ** 2, most)
+    divisor = 5.0 * run.dataset.n * high**2 * ratio(run) ** 2 * c_r(run)
+    return common.divide(slope(run) ** 2, divisor)
 
 
 def start_scale(run: Run) -> float:
@@ -55,8 +55,8 @@ def largest_start(context: Context) -> float:
     m, d = run.network.m, run.dataset.d
     root = math.sqrt(m * d * math.log(4.0 * m / context.delta))
     step = common.step_size(run)
-    most = 72.0 * high * c_r(run) * run.dataset.n * root
-    return common.divide(step * slope(run) ** 2 * low**2, most)
+    divisor = 72.0 * high * c_r(run) * run.dataset.n * root
+    return common.divide(step * slope(run) ** 2 * low**2, divisor)
 
 
 def setting(context: Context) -> tuple[Hypothesis, ...]:
@@ -155,8 +155,8 @@ def start_nodes(context: Context) -> Comparison:
     V = run.network.unpack(run.origin)["V"]
     largest = float(np.square(V).sum(axis=1).max())
     logarithm = math.log(4.0 * run.network.m / context.delta)
-    most = 5.0 * start_scale(run) ** 2 * run.dataset.d * logarithm
-    return common.compare_once("<=", most, largest, frame=0)
+    limit = 5.0 * start_scale(run) ** 2 * run.dataset.d * logarithm
+    return common.compare_once("<=", limit, largest, frame=0)
 
 
 def start_means(context: Context) -> Comparison:
@@ -206,8 +206,8 @@ def spectral(context: Context) -> Comparison:
     """Compare |W_t|_2 with gamma Rmin/(4 sqrt2 R sqrt n) alpha sum Ghat."""
     run = context.run
     low, high = lengths(run)
-    most = 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n)
-    factor = common.divide(slope(run) * low**2, most)
+    divisor = 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n)
+    factor = common.divide(slope(run) * low**2, divisor)
     trace = context.trace("sigma_1")
     return common.compare_all_frames(
         ">=", factor * sums(context), trace, "sigma_1", frames_after_start(run)

@@ -174,9 +174,9 @@ def growth_bound(context: Context) -> Comparison:
     """Compare |u_t|_1 with |u_0|_1 exp(2 int G)."""
     u = sizes(context.run)
     with np.errstate(over="ignore"):
-        least, most = (u[0] * np.exp(2.0 * grown.cumsum()) for grown in sum_bounds(context.run))
+        lower, upper = (u[0] * np.exp(2.0 * grown.cumsum()) for grown in sum_bounds(context.run))
     # The spacing of frames limits the accuracy of int G: between both bounds the result is open.
-    bound = np.where(u <= least, least, np.where(u > most, most, np.nan))
+    bound = np.where(u <= lower, lower, np.where(u > upper, upper, np.nan))
     reason = "the frames are too far apart to evaluate int G"
     # At t = 0 both sides are equal.
     return common.compare_all_frames("<=", bound, u, "u", np.arange(u.size) > 0, reason)
@@ -244,8 +244,8 @@ def lemma_a_3(context: Context) -> Comparison:
         xi = np.concatenate([[0.0], np.cumsum(steps)])
         divergence = np.array([kl(size * pbar, start) for size in u])
         bound = running_gamma(context) - (1.0 + 2.0 * math.log(n)) / u - divergence / (u * xi)
-    known = np.logical_and(frames, xi > 0.0)
-    return common.compare_all_frames(">=", 0.5 * bound, smoothed, "margins", known, reason)
+    is_compared = np.logical_and(frames, xi > 0.0)
+    return common.compare_all_frames(">=", 0.5 * bound, smoothed, "margins", is_compared, reason)
 
 
 REPARAMETRISED = (reparametrises, "normalised networks and heads, logistic loss, gradient flow")

@@ -127,18 +127,18 @@ def measure_exists(context: Context) -> Comparison:
     run, gamma = context.run, population_gamma(context)
     if not gamma > 0.0:
         return common.leave_open("<=", common.NAN, common.NAN, "gamma_D is not known")
-    known, margin = _measures_of(run), gamma / 4.0
-    if gamma not in known:
-        known[gamma] = nearest_measure(start_features(run), margin)
-    found = known[gamma]
-    if math.isfinite(found.divergence):
+    measures, margin = _measures_of(run), gamma / 4.0
+    if gamma not in measures:
+        measures[gamma] = nearest_measure(start_features(run), margin)
+    measure = measures[gamma]
+    if math.isfinite(measure.divergence):
         return common.compare_once(
-            "<=", (run.dataset.d - 1.0) * math.log(48.0 / gamma), found.divergence
+            "<=", (run.dataset.d - 1.0) * math.log(48.0 / gamma), measure.divergence
         )
-    if not found.ceiling < margin:
+    if not measure.ceiling < margin:
         return common.leave_open(">=", margin, common.NAN, "the search for a measure did not end")
     reason = "no measure has the margin gamma/4: measured is the largest margin, from above"
-    return replace(common.compare_once(">=", margin, found.ceiling), why=reason)
+    return replace(common.compare_once(">=", margin, measure.ceiling), why=reason)
 
 
 @cached_per_run

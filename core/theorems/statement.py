@@ -332,16 +332,16 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
     with np.errstate(invalid="ignore"):
         short = np.nan_to_num(sign * (measured - bound), nan=0.0, posinf=np.inf)
     # A comparison with an earlier margin has the errors of both.
-    most, room = float(short.max()), errors + np.concatenate([[0.0], errors[:-1]])
+    largest, room = float(short.max()), errors + np.concatenate([[0.0], errors[:-1]])
     is_defined = ~np.isnan(bound)
-    found = (
+    state = (
         states.frame_states(comparison.sense, bound, measured, is_defined)
         if comparison.states is None
         else comparison.states
     )
-    fails = found == State.FAILS
+    fails = state == State.FAILS
     spared = short <= room + ROUNDING * np.abs(measured)
-    states_left = np.where(fails & spared, State.HOLDS, found).astype(np.int8)
+    states_left = np.where(fails & spared, State.HOLDS, state).astype(np.int8)
     if not errors.any():  # the scale of a small deviation is unknown
         states_left = np.where(
             (states_left == State.FAILS) & (short < UNCHECKED), State.OPEN, states_left
@@ -350,10 +350,10 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
     comparison = replace(comparison, states=states_left)
     if not (fails & ~spared).any():
         tolerance = float(room[int(short.argmax())])
-        text = f"off by {most:.1e}, within the integration error {tolerance:.1e}"
+        text = f"off by {largest:.1e}, within the integration error {tolerance:.1e}"
         return replace(comparison, holds=True, why=text)
     if not (states_left == State.FAILS).any():
-        text = f"off by {most:.1e}; the integration error of this run is not known"
+        text = f"off by {largest:.1e}; the integration error of this run is not known"
         return replace(comparison, holds=None, why=text)
     return comparison
 
@@ -362,10 +362,10 @@ def _errors(run: Run, count: int) -> Array:
     """Return the integration error at each frame, (T,); 0 if unknown."""
     from core.observables.registry import OBSERVABLES
 
-    known = OBSERVABLES["integration_error"]
-    if not known.applies(run) or count != run.frames:
+    observable = OBSERVABLES["integration_error"]
+    if not observable.applies(run) or count != run.frames:
         return np.zeros(count)
-    return np.nan_to_num(known.trace(run), nan=0.0)
+    return np.nan_to_num(observable.trace(run), nan=0.0)
 
 
 def _at_own_frames(comparison: Comparison, before: int) -> Comparison:

@@ -223,8 +223,8 @@ def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Co
         linear = context.margins.get("gamma_linear")
         reason = ""
         if linear is not None and not linear.bracket.exists:
-            nothing = linear.bracket.is_zero
-            reason = "no linear margin exists" if nothing else "no linear margin is known"
+            is_zero = linear.bracket.is_zero
+            reason = "no linear margin exists" if is_zero else "no linear margin is known"
         return common.margin_at_least(context, name, bound, reason=reason)
 
     return compare

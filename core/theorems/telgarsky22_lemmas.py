@@ -251,12 +251,12 @@ def compare_promise(context: Context) -> Comparison:
     bound = np.full(run.frames, np.nan)
     if tau + 1 < run.frames:
         logs = common.log_norms(run)[tau:]
-        least, most = (grown[tau + 1 :] for grown in sum_bounds(run))
-        inverse = most * np.exp(-2.0 * np.minimum(logs[1:], logs[:-1]))
-        spent = 0.5 * logs[0] - potential(context)[tau]
-        spent = spent + math.log(run.dataset.n) * np.cumsum(inverse)
-        total = least.cumsum()
-        bound[tau + 1 :] = np.where(total > 0.0, rate(context) - spent / total, np.nan)
+        lower, upper = (grown[tau + 1 :] for grown in sum_bounds(run))
+        inverse = upper * np.exp(-2.0 * np.minimum(logs[1:], logs[:-1]))
+        deduction = 0.5 * logs[0] - potential(context)[tau]
+        deduction = deduction + math.log(run.dataset.n) * np.cumsum(inverse)
+        total = lower.cumsum()
+        bound[tau + 1 :] = np.where(total > 0.0, rate(context) - deduction / total, np.nan)
     best = np.full(run.frames, np.nan)
     best[tau:] = np.fmax.accumulate(margins[tau:])
     reason = "the potential is not finite at two frames yet"

@@ -290,8 +290,8 @@ def lemma_2_5(context: Context) -> Comparison:
 def has_test(run: Run) -> bool:
     """Return True for the standard network on data whose test error is known."""
     section = run.experiment.data
-    known = run.dataset.x_test is not None or section.known_law
-    return standard(run) and known
+    has_test_error = run.dataset.x_test is not None or section.known_law
+    return standard(run) and has_test_error
 
 
 SGD = (is_sgd, "the standard network under SGD", sgd_hypotheses)

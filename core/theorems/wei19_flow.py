@@ -140,9 +140,11 @@ def fitting_norm(run: Run, index: int) -> float:
     features = np.maximum(run.inputs @ (V[alive] / lengths[alive, None]).T, 0.0)
     if not features.size:
         return math.inf
-    both = np.concatenate([features, -features], axis=1)
-    cost = np.ones(both.shape[1])
-    solution = linprog(cost, A_eq=both, b_eq=run.dataset.y, bounds=(0.0, None), method="highs")
+    both_signs = np.concatenate([features, -features], axis=1)
+    cost = np.ones(both_signs.shape[1])
+    solution = linprog(
+        cost, A_eq=both_signs, b_eq=run.dataset.y, bounds=(0.0, None), method="highs"
+    )
     return 2.0 * float(solution.fun) if solution.success else math.inf
 
 
@@ -167,11 +169,11 @@ def regression_path(context: Context) -> Comparison:
     index, l2 = run.frames - 1, float(run.experiment.loss.l2)
     flat = run.parameters(index)
     measured = float(context.trace("risk")[index]) + l2 * float(flat @ flat)
-    most = fitting_norm(run, index)
-    if not math.isfinite(most):
+    largest = fitting_norm(run, index)
+    if not math.isfinite(largest):
         reason = "no network that fits is known: none has the run's directions"
         return common.leave_open("<=", common.NAN, measured, reason, "log10_risk")
-    return common.compare_once("<=", l2 * most, measured, "log10_risk", frame=-1)
+    return common.compare_once("<=", l2 * largest, measured, "log10_risk", frame=-1)
 
 
 STATEMENTS = (

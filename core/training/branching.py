@@ -282,16 +282,17 @@ def _with_labels(problem: Problem, changes: Changes) -> Problem:
 
     Raises InputError for other points, and for other classes.
     """
-    experiment, old = problem.experiment, problem.dataset
+    experiment, dataset = problem.experiment, problem.dataset
     section = experiment.data
     seed = experiment.run.seed if section.seed is None else section.seed
     new = draw(section, np.random.default_rng(seed), None)
-    same = new.x.shape == old.x.shape and np.array_equal(new.x, old.x)
-    if not same or new.classes != old.classes:
+    is_same = new.x.shape == dataset.x.shape and np.array_equal(new.x, dataset.x)
+    if not is_same or new.classes != dataset.classes:
         data_changes = changes_text({k: v for k, v in changes.items() if k.startswith("data.")})
-        what = "other points" if not same else f"{new.classes} classes"
+        difference = "other points" if not is_same else f"{new.classes} classes"
         raise InputError(
-            f"{data_changes} gives {what}, but a branch keeps its parent's points; only their "
+            f"{data_changes} gives {difference}, but a branch keeps its parent's points; "
+            "only their "
             "labels can change, as by data.flips of a gaussian_mixture, or data.path of a file "
             "with the same x."
         )
@@ -309,13 +310,13 @@ def _with_network(problem: Problem, experiment: Experiment) -> Problem:
     Raises InputError if the weights do not fit that network.
     """
     problem = restore_rows(problem)
-    old, section = problem.network, experiment.network
-    arrays = {**old.fixed, **old.unpack(problem.physical_start())}
+    earlier, section = problem.network, experiment.network
+    arrays = {**earlier.fixed, **earlier.unpack(problem.physical_start())}
     network = same_function(problem, section, arrays)
     if network is None:
         raise InputError(
             f'network.kind = "{section.kind}": the parent\'s weights, {", ".join(arrays)} of a '
-            f"{old.kind} network, do not fit this kind, or give another function; "
+            f"{earlier.kind} network, do not fit this kind, or give another function; "
             f"{_allowed_text(problem, arrays)}"
         )
     new_network, flat = network
@@ -375,8 +376,8 @@ def _probes(problem: Problem) -> Array:
     """Return the training examples, and as many random points, (N, d)."""
     x = problem.dataset.x
     size = math.sqrt(float((x**2).mean())) or 1.0
-    others = size * np.random.default_rng(0).standard_normal((PROBES, x.shape[1]))
-    return np.concatenate([x, others])
+    random_points = size * np.random.default_rng(0).standard_normal((PROBES, x.shape[1]))
+    return np.concatenate([x, random_points])
 
 
 def _allowed_text(problem: Problem, arrays: Mapping[str, Array]) -> str:

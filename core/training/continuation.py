@@ -133,8 +133,8 @@ def refuse_fitted(experiment: Experiment) -> None:
 def facts_about(run: RecordedRun, index: int) -> dict[str, object]:
     """Return a file's entries about its parent run and the frame; time None at t = 0."""
     time = float(run.log10_time[index])
-    known = {"file": run.path.name, "run": run.name, "frame": index}
-    return known | {"log10_time": time if math.isfinite(time) else None}
+    facts = {"file": run.path.name, "run": run.name, "frame": index}
+    return facts | {"log10_time": time if math.isfinite(time) else None}
 
 
 def _start(
@@ -210,8 +210,8 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
     if earlier is not None and earlier[0] == index:
         before = {"note": run.note} if run.note else {}
         same_dynamics = earlier[1].same_dynamics
-        same = {**before, **(start.continues or {}), "anew": not same_dynamics}
-        return replace(start, same_dynamics=same_dynamics, continues=same)
+        lineage = {**before, **(start.continues or {}), "anew": not same_dynamics}
+        return replace(start, same_dynamics=same_dynamics, continues=lineage)
     if earlier is not None:
         marks = tuple(run.log10_time[earlier[0] + 1 : index + 1].tolist())
         # Replay with the step of the original training, whatever the step from here on is.
@@ -248,9 +248,9 @@ def earlier_frames(run: RecordedRun, index: int) -> History:
     # Frames at t = 0 equal the origin, which every file stores.
     chosen = list(range(1, full_run.frames_before + index))
     # Thin out evenly, since statements cover all s <= t.
-    most = most_earlier(run.network.size) - 1
-    if len(chosen) > most:
-        chosen = np.unique(np.linspace(1, chosen[-1], most).astype(int)).tolist()
+    max_frames = most_earlier(run.network.size) - 1
+    if len(chosen) > max_frames:
+        chosen = np.unique(np.linspace(1, chosen[-1], max_frames).astype(int)).tolist()
     rows = np.array([full_run.parameters(frame) for frame in chosen])
     ends = [*chosen, full_run.frames_before + index]
     return History(
@@ -367,7 +367,7 @@ def restart(problem: Problem, experiment: Experiment) -> Problem:
     """
     mine = problem.experiment
     if (mine.network, mine.run.seed) != (experiment.network, experiment.run.seed):
-        known = problem.dataset
-        return resolve_problem(experiment, None, problem.title, problem.source, dataset=known)
+        dataset = problem.dataset
+        return resolve_problem(experiment, None, problem.title, problem.source, dataset=dataset)
     start = Start(problem.start.origin, problem.start.origin)
     return replace(problem, experiment=experiment, start=start)

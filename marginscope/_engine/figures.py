@@ -98,12 +98,12 @@ def draw(
     return place
 
 
-def _check_names(function: str, names: Iterable[str], known: Iterable[str]) -> None:
+def _check_names(function: str, names: Iterable[str], allowed: Iterable[str]) -> None:
     """Raise InputError for an option that a function does not have."""
-    unknown = next((name for name in names if name not in known), None)
+    unknown = next((name for name in names if name not in allowed), None)
     if unknown is not None:
         raise InputError(
-            f"{function} has no option {unknown!r:.60}; {did_you_mean(unknown, known)}"
+            f"{function} has no option {unknown!r:.60}; {did_you_mean(unknown, allowed)}"
         )
 
 
@@ -185,23 +185,25 @@ def make_view_options(
     """
     curves = FIRST_CURVES if curves is None else curves
     numbers = dict.fromkeys(item.name for run in runs for item in numbers_of(run))
-    known = [*(item.name for item in of_shape(Shape.SCALAR)), *numbers]
+    names = [*(item.name for item in of_shape(Shape.SCALAR)), *numbers]
     for name in curves:
-        if name not in known and observable_in(runs, name) is None:
+        if name not in names and observable_in(runs, name) is None:
             raise InputError(
-                f"The curve {name!r:.60} does not exist; {did_you_mean(str(name), known)}"
+                f"The curve {name!r:.60} does not exist; {did_you_mean(str(name), names)}"
             )
     return ViewOptions(tuple(curves), against=ACROSS[0] if against is None else against)
 
 
-def drawn_margins(run: Run, which: Sequence[str], limit: float) -> tuple[ReferenceMargin, ...]:
+def drawn_margins(
+    run: Run, margin_names: Sequence[str], limit: float
+) -> tuple[ReferenceMargin, ...]:
     """Compute the reference margins that a figure draws among the margins of a run.
 
     Parameters
     ----------
     run : Run
         Its data and network define the margins.
-    which : sequence of str
+    margin_names : sequence of str
         Names of reference margins, or ("all",).
     limit : float
         Seconds for each margin, above 0.
@@ -216,7 +218,7 @@ def drawn_margins(run: Run, which: Sequence[str], limit: float) -> tuple[Referen
     InputError
         A margin that is not defined for the run.
     """
-    names: Iterable[str] | None = None if tuple(which) == ("all",) else which
+    names: Iterable[str] | None = None if tuple(margin_names) == ("all",) else margin_names
     margins = Margins(run.problem, names, limit)
     return tuple(one for one in map(margins.compute_margin, margins) if one.drawable)
 
@@ -316,7 +318,7 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
         str(options.get("title") or ""),
         str(options.get("colours", "system")),
     )
-    which, height = _parse_which(options), _check_height(options.get("height"))
+    names, height = _parse_which(options), _check_height(options.get("height"))
     runs = open_runs()  # last: they may have to be trained, and everything else is valid by now
     views = _names(options, "views")
     views = views_of(runs) if views is None else views
@@ -324,7 +326,7 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
     figure_options = FigureOptions(
         LIGHT,
         COORDINATES if plane is None else parse_plane(plane),
-        [drawn_margins(run, which, limit) for run in runs] if which else (),
+        [drawn_margins(run, names, limit) for run in runs] if names else (),
         view=make_view_options(_names(options, "curves"), options.get("against"), runs),
     )
     title = "".join(text for text, _ in title_of(runs, page.title))
@@ -341,10 +343,10 @@ def _names(options: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
 
 
 def _parse_which(options: Mapping[str, Any]) -> tuple[str, ...]:
-    which = _names(options, "margins")
-    if which is None and "margins" not in options:
+    names = _names(options, "margins")
+    if names is None and "margins" not in options:
         return ("all",)
-    return () if which == ("none",) else which or ()
+    return () if names == ("none",) else names or ()
 
 
 def _check_whole_number(name: str, value: Any) -> int:

@@ -96,7 +96,7 @@ class Margins(Mapping[str, Bracket]):
     Made by `marginscope.margins`; cheap margins come first.
     """
 
-    def __init__(self, problem: Problem, which: Iterable[str] | None, limit: float) -> None:
+    def __init__(self, problem: Problem, names: Iterable[str] | None, limit: float) -> None:
         if not limit > 0.0:
             raise InputError(f"limit = {limit:g}; give a positive number of seconds.")
         self._problem, self._limit = problem, limit
@@ -104,7 +104,7 @@ class Margins(Mapping[str, Bracket]):
         self._references: dict[str, Reference] = {}
         defined = {one.name: one for one in references_of(problem, unlisted=True)}
         listed = [one.name for one in references_of(problem)]
-        chosen = listed if which is None else _names(which)
+        chosen = listed if names is None else _names(names)
         for name in chosen:
             if name not in defined:
                 raise _missing(name, defined)
@@ -156,21 +156,21 @@ class Margins(Mapping[str, Bracket]):
         return f"<Margins {', '.join(parts) or 'none'}>"
 
 
-def _names(which: Iterable[str]) -> tuple[str, ...]:
-    return (which,) if isinstance(which, str) else tuple(which)
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _missing(name: str, defined: Iterable[str]) -> NoMarginError:
-    known = list(defined)
-    if name in REFERENCES and name not in known:
+    names = list(defined)
+    if name in REFERENCES and name not in names:
         return NoMarginError(
             f"{name} is defined for {REFERENCES[name].where}; defined here: "
-            f"{', '.join(known) or 'none'}."
+            f"{', '.join(names) or 'none'}."
         )
-    if not known:
+    if not names:
         return NoMarginError("No reference margin is defined for this network and these data.")
     return NoMarginError(
-        f"{name!r:.60} is not a reference margin; {did_you_mean(str(name), known)}"
+        f"{name!r:.60} is not a reference margin; {did_you_mean(str(name), names)}"
     )
 
 
@@ -355,12 +355,12 @@ def theorems(
 
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta = {delta:g}; give a probability between 0 and 1.")
-    used = margins if isinstance(margins, Margins) else Margins(run.problem, margins, limit)
-    known = {name: used.compute_margin(name) for name in used}
+    used_margins = margins if isinstance(margins, Margins) else Margins(run.problem, margins, limit)
+    by_name = {name: used_margins.compute_margin(name) for name in used_margins}
     watch = CancelToken(math.inf)
     with interruptible(watch.cancel):
         try:
-            assessed = assess_all(run, known, delta, watch)
+            assessed = assess_all(run, by_name, delta, watch)
         except CancelledError:
             raise KeyboardInterrupt from None
     return [report(one) for one in assessed]

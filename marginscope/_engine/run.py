@@ -372,9 +372,9 @@ class Run(RunFile):
         )
 
 
-def hold_object(run: Run, what: object) -> Run:
+def hold_object(run: Run, held_object: object) -> Run:
     """Return the run, which from now on holds an object such as its temporary folder."""
-    run._temporary = what
+    run._temporary = held_object
     return run
 
 

@@ -202,46 +202,46 @@ def player(shown: Shown, /, **options: Unpack[PlayerOptions]) -> Player:
         return play(lambda: _open_runs(_read(shown, stack), stack), options)
 
 
-def _scene(shown: Any, options: Options, dark: bool, stack: ExitStack) -> FigureScene:
+def _scene(subject: Any, options: Options, dark: bool, stack: ExitStack) -> FigureScene:
     """Return the scene of the given objects; a study's own layout is only the default."""
-    shown, palette = _read(shown, stack), DARK if dark else LIGHT
-    if isinstance(shown, Path) and options == PLAIN:
-        scene = folder_figure(shown, stack.enter_context, palette)
+    subject, palette = _read(subject, stack), DARK if dark else LIGHT
+    if isinstance(subject, Path) and options == PLAIN:
+        scene = folder_figure(subject, stack.enter_context, palette)
         if scene is not None:
             return scene
-    if isinstance(shown, Sweep) and options == PLAIN and core_study(shown.study).figure:
+    if isinstance(subject, Sweep) and options == PLAIN and core_study(subject.study).figure:
         open_once = one_per_path(stack.enter_context)
-        ledger = shown._plan.ledger
-        verdicts, known = results_in(shown.folder, ledger, True, opener_of(open_once))
-        paths = [cell.path for cell in shown.cells if cell.state == "done"]
-        study = core_study(shown.study)
-        return figure_of_runs(study, paths, open_once, palette, verdicts, known)
-    return scene_of(_open_runs(shown, stack), options, dark)
+        ledger = subject._plan.ledger
+        verdicts, known_values = results_in(subject.folder, ledger, True, opener_of(open_once))
+        paths = [cell.path for cell in subject.cells if cell.state == "done"]
+        study = core_study(subject.study)
+        return figure_of_runs(study, paths, open_once, palette, verdicts, known_values)
+    return scene_of(_open_runs(subject, stack), options, dark)
 
 
-def _read(shown: Any, stack: ExitStack) -> Any:
+def _read(subject: Any, stack: ExitStack) -> Any:
     """Return the run or folder of a path or study; return all else unchanged."""
-    if isinstance(shown, str | os.PathLike):
-        shown = _of_path(shown, stack)
-    return _train_study(shown, stack) if isinstance(shown, Study) else shown
+    if isinstance(subject, str | os.PathLike):
+        subject = _of_path(subject, stack)
+    return _train_study(subject, stack) if isinstance(subject, Study) else subject
 
 
-def _open_runs(shown: Any, stack: ExitStack) -> list[Run]:
+def _open_runs(subject: Any, stack: ExitStack) -> list[Run]:
     """Return the runs of what was read; each is open until no object holds it."""
-    if isinstance(shown, Sweep):
-        shown = list(shown.runs)
-    if isinstance(shown, Path):
-        shown = [stack.enter_context(open_run(path)) for path in runs_in(shown)]
-    runs = list(shown) if isinstance(shown, Sequence) else [shown]
+    if isinstance(subject, Sweep):
+        subject = list(subject.runs)
+    if isinstance(subject, Path):
+        subject = [stack.enter_context(open_run(path)) for path in runs_in(subject)]
+    runs = list(subject) if isinstance(subject, Sequence) else [subject]
     wrong = next((one for one in runs if not isinstance(one, Run)), None)
     if wrong is not None:
         raise InputError(f"{wrong!r:.60} is not a run; give a Run, several, a Sweep or a study.")
     return runs
 
 
-def _of_path(shown: str | os.PathLike[str], stack: ExitStack) -> Run | Study | Path:
+def _of_path(place: str | os.PathLike[str], stack: ExitStack) -> Run | Study | Path:
     """Return the run, the folder of runs, or the study of a path."""
-    text = os.fspath(shown)
+    text = os.fspath(place)
     path = Path(text)
     if text in shipped_ids() or path.suffix == ".toml":
         return find_study(text, {})

@@ -148,8 +148,8 @@ class Study:
             The study has no such size.
         """
         if size not in self.sizes:
-            known = ", ".join(self.sizes) or "only the one"
-            raise InputError(f"{self.name} has no size {size!r}; it has {known}.")
+            sizes = ", ".join(self.sizes) or "only the one"
+            raise InputError(f"{self.name} has no size {size!r}; it has {sizes}.")
         return Study(self._study.at_size(size), size)
 
     def describe(self) -> str:

@@ -104,15 +104,15 @@ def _select_observables(
     run: Run, names: Iterable[str] | None, shapes: tuple[Shape, ...]
 ) -> list[str]:
     """Return observables of some shapes; all that are not costly where none are named."""
-    known = [name for name in names_of(run) if observable_of(name).shape in shapes]
+    allowed = [name for name in names_of(run) if observable_of(name).shape in shapes]
     if names is None:
-        return [name for name in known if not observable_of(name).costly]
+        return [name for name in allowed if not observable_of(name).costly]
     chosen = [names] if isinstance(names, str) else list(names)
     of_loop = {full_name(item.name) for item in numbers_of(run)}
     for name in chosen:
-        if name not in known and name not in of_loop:
+        if name not in allowed and name not in of_loop:
             raise InputError(
-                f"The table has no column {name!r:.60}; {did_you_mean(str(name), known)}"
+                f"The table has no column {name!r:.60}; {did_you_mean(str(name), allowed)}"
             )
     return chosen
 
@@ -198,9 +198,9 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("state", f"{run.status}, {reached}"),
     ]
     if count:
-        known = names_of(run)  # real targets have no margins
+        names = names_of(run)  # real targets have no margins
         last = {
-            k: float(observable_of(k).value_at(run, count - 1)) for k in LAST_VALUES if k in known
+            k: float(observable_of(k).value_at(run, count - 1)) for k in LAST_VALUES if k in names
         }
         words = [f"{k} = {v:.4g}" for k, v in last.items() if not math.isnan(v)]
         rows += [("at the end", ", ".join(words))] if words else []

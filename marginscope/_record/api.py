@@ -186,8 +186,8 @@ def record(
         strict=strict,
         loss_factor=_loss_factor(loss_reader.reduction, batch, len(examples.y)),
     )
-    found = _find_layers(layers, model, start, examples, options, loss_reader.outputs)
-    read = Source(found, model, activation == AUTO, scale, loss_reader.outputs, optimizer)
+    layers_ = _find_layers(layers, model, start, examples, options, loss_reader.outputs)
+    read = Source(layers_, model, activation == AUTO, scale, loss_reader.outputs, optimizer)
     recording = Recording(path, examples, options, read)
     _warn_of_labels(recording, loss_reader.name, examples, y)
     return _start(recording, earlier, start)
@@ -284,9 +284,9 @@ def _find_layers(
     except MarginscopeError:
         raise
     except Exception as error:  # modules without weights yet, such as LazyLinear
-        what = " ".join(str(error).split())[:200]
+        problem = " ".join(str(error).split())[:200]
         raise InputError(
-            f"the layers cannot be read ({what}); call the model once before recording it."
+            f"the layers cannot be read ({problem}); call the model once before recording it."
         ) from error
 
 

@@ -116,14 +116,14 @@ def examples(x: Any, y: Any, test: tuple[Any, Any] = (None, None), real: bool = 
         return Examples(points, own, k, real=real)
     if test[0] is None or test[1] is None:
         raise InputError("x_test and y_test belong together; give both, or neither.")
-    others = _points(test[0], "x_test")
-    if others.shape[1] != points.shape[1]:
+    tests = _points(test[0], "x_test")
+    if tests.shape[1] != points.shape[1]:
         raise InputError(
-            f"x_test has {others.shape[1]} columns and x has {points.shape[1]}; they must agree."
+            f"x_test has {tests.shape[1]} columns and x has {points.shape[1]}; they must agree."
         )
-    test_labels = _labels(test[1], "y_test", others.shape[0])
+    test_labels = _labels(test[1], "y_test", tests.shape[0])
     test_labels = test_labels if real else _file_labels(test_labels, k, "y_test")
-    return Examples(points, own, k, others, test_labels, real)
+    return Examples(points, own, k, tests, test_labels, real)
 
 
 def _points(value: Any, name: str) -> Floats:
@@ -162,15 +162,15 @@ def _classes(y: Floats) -> int:
             "y holds 1 and 2; labels are -1 and +1, or 0 and 1, or class numbers from 0: give "
             "y - 1."
         )
-    most = max(values)
+    largest = max(values)
     are_classes = all(value == int(value) and value >= 0.0 for value in values)
-    if not are_classes or most >= MAX_CLASSES:
-        odd = next((v for v in sorted(values) if v not in (-1.0, 1.0)), most)
+    if not are_classes or largest >= MAX_CLASSES:
+        odd = next((v for v in sorted(values) if v not in (-1.0, 1.0)), largest)
         raise InputError(
             f"y has the label {odd:g}; labels are -1 and +1, or 0 and 1, or the class numbers "
             f'0, 1, ..., k - 1 with k <= {MAX_CLASSES}; with targets = "real" y is any number.'
         )
-    return int(most) + 1
+    return int(largest) + 1
 
 
 def _file_labels(y: Floats, k: int, name: str) -> Floats:
@@ -390,8 +390,8 @@ def describe_scale(scale: float, m: int) -> str:
     >>> describe_scale(0.1, 100), describe_scale(0.25, 100)
     ('m**-0.5', '0.25')
     """
-    known = {1.0 / m: "1/m", m**-0.5: "m**-0.5", m**0.5: "m**0.5", float(m): "m", 1.0: "1"}
-    return known.get(scale, f"{scale:.6g}")
+    formulas = {1.0 / m: "1/m", m**-0.5: "m**-0.5", m**0.5: "m**0.5", float(m): "m", 1.0: "1"}
+    return formulas.get(scale, f"{scale:.6g}")
 
 
 def describe_shapes(form: Form) -> str:

@@ -48,29 +48,29 @@ def files_at(place: str | os.PathLike[str]) -> list[Path]:
     """
     path = Path(place)
     if path.is_dir():
-        found = [one for one in path.iterdir() if one.suffix.lower() in SUFFIXES and one.is_file()]
-        found = [one for one in found if not one.name.startswith(".")]
-        nothing = (
+        files = [one for one in path.iterdir() if one.suffix.lower() in SUFFIXES and one.is_file()]
+        files = [one for one in files if not one.name.startswith(".")]
+        refusal = (
             f"The folder {path} holds no checkpoints ({', '.join(SUFFIXES[:-1])}); for those in "
             f'folders of their own give a pattern, as "{path}/*/model.safetensors".'
         )
     elif glob.has_magic(str(place)) and not path.exists():
         root = Path(path.anchor)
         try:
-            found = [one for one in root.glob(str(path.relative_to(root))) if one.is_file()]
+            files = [one for one in root.glob(str(path.relative_to(root))) if one.is_file()]
         except ValueError as error:
             raise InputError(f"The pattern {place} cannot be used ({error}).") from error
-        nothing = f"No file is named {place}; check the pattern and the folder."
+        refusal = f"No file is named {place}; check the pattern and the folder."
     else:
         return [path]
-    if not found:
-        raise InputError(nothing)
-    if len(found) > MAX_FRAMES:
+    if not files:
+        raise InputError(refusal)
+    if len(files) > MAX_FRAMES:
         raise InputError(
-            f"{place}: {whole_text(len(found))} files, but a run has at most "
+            f"{place}: {whole_text(len(files))} files, but a run has at most "
             f"{whole_text(MAX_FRAMES)} frames; give a list of fewer files."
         )
-    return sorted(found, key=lambda one: natural_key(str(one)))
+    return sorted(files, key=lambda one: natural_key(str(one)))
 
 
 def steps_in(names: Sequence[str]) -> list[float] | None:
@@ -88,9 +88,9 @@ def steps_in(names: Sequence[str]) -> list[float] | None:
         return _distinct([column[0] for column in columns])
     numbers = [NUMBER.findall(name)[::-1] for name in names]
     for place in range(min(map(len, numbers), default=0)):
-        found = _distinct([row[place] for row in numbers])
-        if found is not None:
-            return found
+        steps = _distinct([row[place] for row in numbers])
+        if steps is not None:
+            return steps
     return None
 
 
@@ -203,8 +203,8 @@ class StateReader:
     def source(self) -> str:
         """Arrays of which the run was made, known after its first state was read."""
         places = {part: name for part, name in (self._places or {}).items() if name is not None}
-        shown = (f"{part} = {_name_text(name)}" for part, name in places.items())
-        return f"checkpoints: {', '.join(shown)}"
+        texts = (f"{part} = {_name_text(name)}" for part, name in places.items())
+        return f"checkpoints: {', '.join(texts)}"
 
     def read(
         self, states: Any, steps: Iterable[float] | None, stack: ExitStack
@@ -298,8 +298,8 @@ class StateReader:
 
     def _split(self, content: Any, step: float | None) -> Iterator[tuple[float | None, Any]]:
         """Yield the states that a file holds: several, or a single one of this step."""
-        many = split_states(content, self._names, self._sizes)
-        yield from [(step, content)] if many is None else many
+        states = split_states(content, self._names, self._sizes)
+        yield from [(step, content)] if states is None else states
 
     def select(self, state: Any) -> dict[str, Any]:
         """Return the arrays V, a, b and c of a state; None for those that were not named.
@@ -309,10 +309,10 @@ class StateReader:
         first = self._places is None
         if self._places is None:
             self._places = self._resolve(state)
-        found = {part: select_array(state, self._places.get(part), part) for part in PARTS}
+        arrays = {part: select_array(state, self._places.get(part), part) for part in PARTS}
         if first:
-            self._warn(state, self._places, getattr(found["V"], "shape", ()))
-        return found
+            self._warn(state, self._places, getattr(arrays["V"], "shape", ()))
+        return arrays
 
     def _resolve(self, state: Any) -> dict[str, Name | None]:
         """Return where the arrays are in the first state."""
@@ -338,13 +338,13 @@ class StateReader:
 
     def _warn(self, state: Any, places: Mapping[str, Name | None], V: tuple[int, ...]) -> None:
         """Warn of unnamed arrays of shape (m, d) besides V that fit the network."""
-        known = {one: tuple(name) for one, name in places.items() if isinstance(name, list | tuple)}
-        if "V" not in known or len(V) != 2:  # errors in V are reported with the first frame
+        named = {one: tuple(name) for one, name in places.items() if isinstance(name, list | tuple)}
+        if "V" not in named or len(V) != 2:  # errors in V are reported with the first frame
             return
-        hidden = [one for one, name in places.items() if callable(name)]
-        found = unnamed_arrays(state, known, V[0], self._sizes, (hidden, self._ignored))
-        if found:
-            warn_user(unnamed_text(found, known["V"][:-1]))
+        computed = [one for one, name in places.items() if callable(name)]
+        unnamed = unnamed_arrays(state, named, V[0], self._sizes, (computed, self._ignored))
+        if unnamed:
+            warn_user(unnamed_text(unnamed, named["V"][:-1]))
 
 
 def _name_text(name: Name) -> str:

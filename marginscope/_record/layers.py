@@ -87,8 +87,8 @@ class Layers:
     def are_trained(self) -> bool:
         """False if inner weights or biases of modules require no gradient."""
         tensors = (self.inner.weight, self.inner.bias, self.outer.bias)
-        found = [getattr(one, "requires_grad", True) for one in tensors if one is not None]
-        return not hasattr(self.inner.source, "weight") or all(found)
+        flags = [getattr(one, "requires_grad", True) for one in tensors if one is not None]
+        return not hasattr(self.inner.source, "weight") or all(flags)
 
     @property
     def is_live(self) -> bool:
@@ -114,51 +114,53 @@ def find_layers(model: Any, d: int) -> tuple[Layers, ...]:
         return ()
     if type(model).__name__ in ("DataParallel", "DistributedDataParallel"):
         model = model.module
-    linear, others = [], []
+    linear, unsupported = [], []
     for name, module in model.named_modules():
         own = list(module.parameters(recurse=False))
         if _is_linear(module):
             linear.append((name, module))
         elif own:
-            others.append((name or "the model itself", module))
-    if not linear and len(others) == 1:
+            unsupported.append((name or "the model itself", module))
+    if not linear and len(unsupported) == 1:
         return _from_parameters(model, d)
-    names_text = ", ".join(f"{name} ({type(module).__name__})" for name, module in linear + others)
-    if others or len(linear) != 2:
+    names_text = ", ".join(
+        f"{name} ({type(module).__name__})" for name, module in linear + unsupported
+    )
+    if unsupported or len(linear) != 2:
         raise InputError(
             f"model has trained parameters in {names_text or 'no layer'}; a recorded network has "
             f"two linear layers. If two of these form the network, {LAYERS_REMEDY}."
         )
-    found = tuple(
+    layers = tuple(
         Layers(_as_layer(inner, "inner"), _as_layer(outer, "outer"))
         for (_, inner), (_, outer) in (linear, linear[::-1])
         if inner.weight.shape[1] == d and outer.weight.shape[1] == inner.weight.shape[0]
     )
-    if not found:
+    if not layers:
         raise InputError(
             f"the layers of model, {names_text}, do not lead from x in R^{d} to outputs; "
             f"{LAYERS_REMEDY}."
         )
-    return found
+    return layers
 
 
 def _from_parameters(model: Any, d: int) -> tuple[Layers, ...]:
     """Return the layers of a module with its own arrays, identified by their shapes."""
     shapes = {name: tuple(array.shape) for name, array in model.named_parameters()}
-    found = tuple(
+    layers = tuple(
         Layers(
             Layer(_Arrays(model, names.V, names.b), names.inner_columns),
             Layer(_Arrays(model, names.a, names.c), names.outer_columns),
         )
         for names in _names_by_shape(shapes, d)
     )
-    if not found:
+    if not layers:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(
             f"the shapes of model's parameters ({listed}) do not identify V, a, b and c; "
             f"{LAYERS_REMEDY}, or pass V0 and a0."
         )
-    return found
+    return layers
 
 
 @final
@@ -184,7 +186,7 @@ def _is_linear(module: Any) -> bool:
     return any(kind.__name__ == "Linear" for kind in type(module).__mro__)
 
 
-def _as_layer(layer: Any, which: str) -> Layer:
+def _as_layer(layer: Any, part: str) -> Layer:
     if isinstance(layer, list):
         layer = tuple(layer)
     if isinstance(layer, Mapping):
@@ -196,14 +198,14 @@ def _as_layer(layer: Any, which: str) -> Layer:
         fits = isinstance(getattr(weight, "shape", None), tuple) or hasattr(weight, "detach")
     if not fits:
         raise InputError(
-            f"the {which} layer is {type(layer).__name__}, which has no weights; give a layer of "
+            f"the {part} layer is {type(layer).__name__}, which has no weights; give a layer of "
             "PyTorch or Equinox, a mapping with kernel and bias, an array, or a pair of arrays "
             "(weights with a row for each output, biases)."
         )
-    for old in ("weight_g", "weight_orig"):
-        if hasattr(layer, old):  # weight norm: `weight` is that of the last forward pass
+    for old_name in ("weight_g", "weight_orig"):
+        if hasattr(layer, old_name):  # weight norm: `weight` is that of the last forward pass
             raise InputError(
-                f"the {which} layer has {old}, of torch.nn.utils.weight_norm or spectral_norm, "
+                f"the {part} layer has {old_name}, of torch.nn.utils.weight_norm or spectral_norm, "
                 "whose weights are one step old; use torch.nn.utils.parametrizations instead."
             )
     return Layer(layer)
@@ -243,11 +245,11 @@ def _with_inner(shapes: Mapping[str, tuple[int, ...]], V: str, columns: bool) ->
     elif len(wide) == 1 and len(flat) <= 1:
         ways = [(wide[0], flat[0] if flat else None)]
     for a, b in ways:
-        rest = [name for name in shapes if name not in {V, a, b}]
-        if len(rest) > 1 or any(len(shapes[name]) > 1 for name in rest):
+        remaining = [name for name in shapes if name not in {V, a, b}]
+        if len(remaining) > 1 or any(len(shapes[name]) > 1 for name in remaining):
             continue
         is_transposed = len(shapes[a]) == 2 and shapes[a][0] == m and shapes[a][1] != m
-        yield _Names(V, a, b, rest[0] if rest else None, columns, is_transposed)
+        yield _Names(V, a, b, remaining[0] if remaining else None, columns, is_transposed)
 
 
 # ---------------------------------------------------------------------------- first forward pass
@@ -299,20 +301,20 @@ class FirstPass:
         place = next((i for i, own in enumerate(self._weights) if own is weight), None)
         if place is None or weight is None:
             return
-        found: list[tuple[str, str]] = []
+        findings: list[tuple[str, str]] = []
         with suppress(Exception):  # an error here must not stop the user's loop
             self._modules[place] = module
             if place == 0:
                 self._z = _rows(output)
             elif self._modules[0] is not None:
                 self.stop()
-                found = self._findings(_rows(inputs[0]))
-        for topic, sentence in found:
+                findings = self._findings(_rows(inputs[0]))
+        for topic, sentence in findings:
             self._warn(topic, sentence)
 
-    def _findings(self, hidden: Floats) -> list[tuple[str, str]]:
+    def _findings(self, hidden_values: Floats) -> list[tuple[str, str]]:
         """Topics and sentences on what differs from the file."""
-        found = []
+        findings = []
         pairs = zip(("b0", "c0"), self._modules, self._has_biases, strict=True)
         missing = [
             name
@@ -321,20 +323,24 @@ class FirstPass:
         ]
         if missing:
             verb = "are" if len(missing) > 1 else "is"
-            found.append(("biases", BIASES.format(biases=f"{' and '.join(missing)} {verb}")))
+            findings.append(("biases", BIASES.format(biases=f"{' and '.join(missing)} {verb}")))
         network = self._network()
-        if self._z is None or network.activation == UNKNOWN or self._z.shape != hidden.shape:
-            return found
+        if self._z is None or network.activation == UNKNOWN or self._z.shape != hidden_values.shape:
+            return findings
         own = activation_value(network.activation, network.slope, self._z)
-        if _agrees(own, hidden) or _agrees(network.scale * own, hidden):
-            return found
-        others = [name for name in ACTIVATIONS if name not in LEAKY]
-        fits = [name for name in others if _agrees(activation_value(name, 0.0, self._z), hidden)]
+        if _agrees(own, hidden_values) or _agrees(network.scale * own, hidden_values):
+            return findings
+        activations = [name for name in ACTIVATIONS if name not in LEAKY]
+        fits = [
+            name
+            for name in activations
+            if _agrees(activation_value(name, 0.0, self._z), hidden_values)
+        ]
         advice = f"give activation={fits[0]!r}" if fits else "give model=net, which finds it"
         sentence = (
             f"the loop's activation is not {network.activation}, which the file has: {advice}"
         )
-        return [*found, ("activation", sentence)]
+        return [*findings, ("activation", sentence)]
 
 
 def _rows(tensor: Any) -> Floats:
@@ -342,15 +348,15 @@ def _rows(tensor: Any) -> Floats:
     return np.array(as_numpy(tensor[:MOST_ROWS], "output"), dtype=np.float64)
 
 
-def _agrees(own: Floats, seen: Floats) -> bool:
+def _agrees(own: Floats, observed: Floats) -> bool:
     """Return True if a layer computes phi, perhaps with dropout behind it."""
-    size = float(np.abs(seen).max(initial=0.0))
-    dropped = (seen == 0.0) & (np.abs(own) > CLOSE * size)
+    size = float(np.abs(observed).max(initial=0.0))
+    dropped = (observed == 0.0) & (np.abs(own) > CLOSE * size)
     factor = 1.0
     if dropped.any():
-        nonzero = (seen != 0.0) & (own != 0.0)
+        nonzero = (observed != 0.0) & (own != 0.0)
         if np.count_nonzero(nonzero) < ENOUGH:
             return True
-        factor = max(float(np.median(seen[nonzero] / own[nonzero])), 1.0)
-    gap = np.abs(factor * own - seen)[~dropped].max(initial=0.0)
+        factor = max(float(np.median(observed[nonzero] / own[nonzero])), 1.0)
+    gap = np.abs(factor * own - observed)[~dropped].max(initial=0.0)
     return bool(gap <= CLOSE * max(factor * size, 1e-300))

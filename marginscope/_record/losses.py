@@ -124,8 +124,8 @@ def losses(loss: str, f: Floats, y: Floats) -> Floats:
 
 def _cross_entropy(f: Floats, y: Floats) -> Floats:
     gaps = f - np.take_along_axis(f, y.astype(np.int64)[:, None], axis=1)
-    most = gaps.max(axis=1)
-    return np.asarray(most + np.log(np.exp(gaps - most[:, None]).sum(axis=1)))
+    largest = gaps.max(axis=1)
+    return np.asarray(largest + np.log(np.exp(gaps - largest[:, None]).sum(axis=1)))
 
 
 _LOSSES: dict[str, Callable[[Floats, Floats], Floats]] = {
@@ -228,21 +228,21 @@ class NumberCheck:
     ) -> str:
         factor = self._options.loss_factor
         networks = [one for one in (before, now) if one is not None]
-        found = [factor * self._risk(one) for one in networks]
-        low, high = min(found), max(found)
+        risks = [factor * self._risk(one) for one in networks]
+        low, high = min(risks), max(risks)
         if self._options.batch is not None:
             # The mean over a batch is between the losses of single examples.
             single = [factor * self._losses(one) for one in networks]
             low, high = (min(map(np.min, single)), max(map(np.max, single)))
         elif not is_next:
             low, high = low - (high - low), high + (high - low)
-        self._largest = max(self._largest, *found)
+        self._largest = max(self._largest, *risks)
         room = self._close if is_next else FAR
         if _is_between(risk, low, high, room, ROUNDING * self._largest):
             return ""
         text = (
             f"at t = {t:g} the loop has {name} = {risk:.4g}, but the recorded network has "
-            f"{found[-1]:.4g} ({_ratio(risk, found[-1])})"
+            f"{risks[-1]:.4g} ({_ratio(risk, risks[-1])})"
         )
         cause = next(self._causes(risk, networks), "")
         return f"{text}; {cause}" if cause else f"{text}. Usual causes are {CAUSES}"
@@ -266,9 +266,9 @@ class NumberCheck:
                 yield f"the loop's outputs are {words} times as large: give scale={words}"
         for activation in ("relu", "tanh", "gelu", "silu", "sigmoid", "linear", "quadratic", "erf"):
             for network in networks:
-                other = replace(network.form, activation=activation)
-                f = NetworkArrays(other, network.parts).outputs(self._examples.x)
-                if other != network.form and _is_same(loop_risk, factor * risk(loss, f, y)):
+                form = replace(network.form, activation=activation)
+                f = NetworkArrays(form, network.parts).outputs(self._examples.x)
+                if form != network.form and _is_same(loop_risk, factor * risk(loss, f, y)):
                     yield f"the loop's activation is {activation}: give activation={activation!r}"
 
     def _compare_outputs(
@@ -280,16 +280,16 @@ class NumberCheck:
         is_next: bool,
     ) -> str:
         of_loop = np.asarray(arrays.as_numpy(outputs, "outputs"), dtype=np.float64)
-        found = [one.outputs(self._examples.x) for one in (before, now) if one is not None]
-        if of_loop.size == found[-1].size and of_loop.shape in (*((*found[-1].shape, 1),), ()):
-            of_loop = of_loop.reshape(found[-1].shape)
-        if of_loop.shape != found[-1].shape:
+        own = [one.outputs(self._examples.x) for one in (before, now) if one is not None]
+        if of_loop.size == own[-1].size and of_loop.shape in (*((*own[-1].shape, 1),), ()):
+            of_loop = of_loop.reshape(own[-1].shape)
+        if of_loop.shape != own[-1].shape:
             raise InputError(
-                f"outputs have shape {of_loop.shape}; they must have {found[-1].shape}, for all x."
+                f"outputs have shape {of_loop.shape}; they must have {own[-1].shape}, for all x."
             )
-        gaps = [float(np.abs(of_loop - f).max()) for f in found]
-        size = max(float(np.abs(f).max()) for f in (of_loop, *found))
-        change = 0.0 if is_next else float(np.abs(found[-1] - found[0]).max())
+        gaps = [float(np.abs(of_loop - f).max()) for f in own]
+        size = max(float(np.abs(f).max()) for f in (of_loop, *own))
+        change = 0.0 if is_next else float(np.abs(own[-1] - own[0]).max())
         if min(gaps) <= self._close * size + change:
             return ""
         return (

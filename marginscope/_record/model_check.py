@@ -123,8 +123,8 @@ def identify(
         return options, ""
     if best.excess <= 1.0:
         # The first of the fits that are about equally good: common numbers come first.
-        most = max(WORSE * best.excess, AS_GOOD)
-        return next(fit.options for fit in fits if fit.excess <= most), ""
+        limit = max(WORSE * best.excess, AS_GOOD)
+        return next(fit.options for fit in fits if fit.excess <= limit), ""
     near = best.options
     return replace(options, activation=UNKNOWN), (
         "model's outputs are not those of a network of these weights: the nearest, "
@@ -195,14 +195,14 @@ def _fit(
         called = name
         if search and name == "relu":
             called = {0.0: "relu", 1.0: "linear"}.get(slope, "leaky_relu")
-        hidden = activation_value(called, slope, z)
-        (fitted,) = _coefficients([tail(hidden @ A)], target, "c" in parts)
+        hidden_values = activation_value(called, slope, z)
+        (fitted,) = _coefficients([tail(hidden_values @ A)], target, "c" in parts)
         for scale in _scales_near(fitted or near.scale, near.scale, len(A), passed):
             # Tails of smooth activations are differences of larger numbers.
-            sizes = np.maximum(np.abs(hidden), TAILS * np.abs(z)) @ np.abs(A)
+            sizes = np.maximum(np.abs(hidden_values), TAILS * np.abs(z)) @ np.abs(A)
             room = np.abs(scale) * sizes.max(axis=1) + np.abs(c).max()
             for scales_c in (True, False):
-                f = tail(scale * (hidden @ A) + (scale if scales_c else 1.0) * c)
+                f = tail(scale * (hidden_values @ A) + (scale if scales_c else 1.0) * c)
                 options = NetworkOptions(called, slope, scale, scales_c)
                 yield _judge(options, f, target, room, passed.error, head)
 
@@ -235,8 +235,10 @@ def _coefficients(bases: list[Floats], f: Floats, offset: bool) -> tuple[float, 
 def _slopes_near(value: float, near: NetworkOptions, error: float) -> list[float]:
     """Slopes that a program may have written near a fitted one, and that one itself."""
     stated = [near.slope] if near.activation == "leaky_relu" else []
-    found = [*stated, 0.0, 1.0, _shortest(value, 0.1 * error, 6), value]
-    return [one for one in dict.fromkeys(found) if abs(one - value) <= error * max(abs(value), 1.0)]
+    candidates = [*stated, 0.0, 1.0, _shortest(value, 0.1 * error, 6), value]
+    return [
+        one for one in dict.fromkeys(candidates) if abs(one - value) <= error * max(abs(value), 1.0)
+    ]
 
 
 def _scales_near(value: float, stated: float, m: int, passed: ModelOutputs) -> list[float]:
@@ -248,8 +250,10 @@ def _scales_near(value: float, stated: float, m: int, passed: ModelOutputs) -> l
     roots = (1.0, 1.0 / m, m**-0.5, m**0.5, float(m))
     sizes = (root / inner for inner in (1.0, d**0.5) for root in roots)
     usual = [stated, *(float(np.copysign(size, value)) for size in sizes)]
-    found = [*usual, _shortest(value, passed.error, 3), value]
-    return [one for one in dict.fromkeys(found) if abs(one - value) <= passed.error * abs(value)]
+    candidates = [*usual, _shortest(value, passed.error, 3), value]
+    return [
+        one for one in dict.fromkeys(candidates) if abs(one - value) <= passed.error * abs(value)
+    ]
 
 
 def _shortest(value: float, error: float, digits: int) -> float:

@@ -153,14 +153,14 @@ class NetworkReader:
         """Find activation and scale by the user's model, and return the network of the start."""
         options = self.options
         if self._source.model is not None:
-            found, sentence = self._identify(weights, self._source.search)
+            identified, sentence = self._identify(weights, self._source.search)
             if sentence:
                 self._warn(
                     "model",
                     f"{sentence}. The weights are recorded with an unknown activation, so "
                     "neither risk nor margins are available",
                 )
-            options = replace(options, network=found)
+            options = replace(options, network=identified)
         network = options.network
         factor = network.step_factor(weights["a"] is not None, weights["c"] is not None)
         reason = f"with scale = {network.scale:.4g}"
@@ -185,13 +185,13 @@ class NetworkReader:
         return start
 
     def _check_scale(self) -> None:
-        scale, found = self._source.scale, self.options.network
-        if self._source.model is None or scale is None or found.activation == UNKNOWN:
+        scale, network = self._source.scale, self.options.network
+        if self._source.model is None or scale is None or network.activation == UNKNOWN:
             return
-        if not np.isclose(scale, found.scale, rtol=1e-6, atol=0.0):
+        if not np.isclose(scale, network.scale, rtol=1e-6, atol=0.0):
             self._warn(
                 "scale",
-                f"scale = {scale:.6g} was given, but model has {found.scale:.6g}, which the file "
+                f"scale = {scale:.6g} was given, but model has {network.scale:.6g}, which the file "
                 "now has; leave scale out",
             )
 
@@ -229,10 +229,10 @@ class NetworkReader:
         unchecked = self._source.model is None or own.activation == UNKNOWN
         if unchecked or self._count + 1 not in CHECKED_FRAMES:
             return
-        found, sentence = self._identify(weights, False)
-        if not sentence and found.scale != own.scale:
+        identified, sentence = self._identify(weights, False)
+        if not sentence and identified.scale != own.scale:
             m = network.form.m
-            needed = describe_scale(found.scale, m)
+            needed = describe_scale(identified.scale, m)
             sentence = (
                 f"model has scale = {needed}, but the file {describe_scale(own.scale, m)}; give "
                 f"scale={needed}"

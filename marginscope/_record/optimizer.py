@@ -227,8 +227,8 @@ def _optimizer_of(settings: Settings) -> Optimizer:
 def _adam(settings: Settings, kind: str) -> Optimizer:
     """Return Adam, or AdamW by either name; PyTorch's Adam has an L2 penalty in its gradient."""
     decoupled = kind == "adamw" or settings.get("decoupled_weight_decay") is True
-    more = ("weight_decay", "decoupled_weight_decay") if decoupled else ()
-    reason = _changing(settings, (*OF_ADAM, *more))
+    further = ("weight_decay", "decoupled_weight_decay") if decoupled else ()
+    reason = _changing(settings, (*OF_ADAM, *further))
     betas = settings.get("betas")
     section = {
         "beta1": betas[0] if isinstance(betas, list) else betas,

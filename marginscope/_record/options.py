@@ -77,12 +77,12 @@ class Options:
         several = self.loss == "cross_entropy"
         if self.loss != UNKNOWN and several != (self.classes > 1):
             have = f"{self.classes} classes" if self.classes > 1 else "two classes"
-            other = (
+            allowed = (
                 "cross_entropy"
                 if self.classes > 1
                 else "logistic, exponential, squared, least_squares or mse"
             )
-            raise InputError(f'loss = "{self.loss}" does not go with y of {have}; use {other}.')
+            raise InputError(f'loss = "{self.loss}" does not go with y of {have}; use {allowed}.')
         if self.dynamics in STEPPED and self.eta is None:
             raise InputError(
                 f'dynamics = "{self.dynamics}" needs its step size eta; give it, or leave '
@@ -104,8 +104,8 @@ class Options:
     @property
     def factors(self) -> dict[str, float]:
         """Factors of the loop's outputs and of its loss, those of 1 left out."""
-        found = {"scale": self.network.scale, "loss_factor": self.loss_factor}
-        return {name: value for name, value in found.items() if value != 1.0}
+        factors = {"scale": self.network.scale, "loss_factor": self.loss_factor}
+        return {name: value for name, value in factors.items() if value != 1.0}
 
     @property
     def first(self) -> float:
@@ -161,11 +161,15 @@ class Options:
         return section
 
 
-def _one_of(name: str, value: object, allowed: Sequence[str], others: str = "") -> None:
+def _one_of(name: str, value: object, allowed: Sequence[str], also_allowed: str = "") -> None:
     if value in allowed:
         return
     near = difflib.get_close_matches(str(value)[:50].lower(), allowed, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"allowed are: {', '.join(allowed)}{others}."
+    hint = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else f"allowed are: {', '.join(allowed)}{also_allowed}."
+    )
     raise InputError(f"{name} = {value!r:.60} does not exist; {hint}")
 
 
@@ -176,9 +180,9 @@ def _one_of(name: str, value: object, allowed: Sequence[str], others: str = "") 
 
 def describe_engine() -> str:
     """Name the libraries that the process has loaded, with their versions."""
-    known = ("torch", "jax", "tensorflow", "numpy")
+    frameworks = ("torch", "jax", "tensorflow", "numpy")
     parts = [f"Python {platform.python_version()}"]
-    for name in known:
+    for name in frameworks:
         version = getattr(sys.modules.get(name), "__version__", None)
         if isinstance(version, str):
             parts.append(f"{name} {version[:40]}")

@@ -53,8 +53,10 @@ class FoundRecording:
         inner, outer = network.shares("a" in parts or "A" in parts)
         a = parts["A"].T if "A" in parts else parts.get("a")
         shares = {"V": inner, "b": inner, "c": network.scale if network.scales_c else 1.0}
-        rest = {name: None if name not in parts else parts[name] / shares[name] for name in shares}
-        return {**rest, "a": None if a is None else a / outer}
+        weights = {
+            name: None if name not in parts else parts[name] / shares[name] for name in shares
+        }
+        return {**weights, "a": None if a is None else a / outer}
 
     def last_t(self, options: Options) -> float:
         """Return t of the latest frame, as `due` counts it."""
@@ -86,33 +88,35 @@ class FoundRecording:
         if differences:
             raise self._refusal("; ".join(differences[:3]))
 
-    def _refusal(self, what: str) -> InputError:
+    def _refusal(self, problem: str) -> InputError:
         return InputError(
             f"The recording {self.path} cannot continue, as its data or settings have changed: "
-            f"{what}. Use those of its start, or record into another file."
+            f"{problem}. Use those of its start, or record into another file."
         )
 
     def _differing_arrays(self, stored: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
-        old = self.facts.arrays
+        earlier = self.facts.arrays
         for name in ("x", "y", "x_test", "y_test"):
-            if (name in old) != (name in stored):
-                yield f"{name} is {'missing now' if name in old else 'new'}"
-            elif name in old and not np.array_equal(old[name], stored[name]):
-                shapes = f"{old[name].shape} in the file, {stored[name].shape} now"
-                differs = "has other values" if old[name].shape == stored[name].shape else shapes
+            if (name in earlier) != (name in stored):
+                yield f"{name} is {'missing now' if name in earlier else 'new'}"
+            elif name in earlier and not np.array_equal(earlier[name], stored[name]):
+                shapes = f"{earlier[name].shape} in the file, {stored[name].shape} now"
+                differs = (
+                    "has other values" if earlier[name].shape == stored[name].shape else shapes
+                )
                 yield f"{name} {differs}"
-        names = {name for name in (*old, *stored) if name.startswith(FIXED)}
+        names = {name for name in (*earlier, *stored) if name.startswith(FIXED)}
         for name in sorted(names):
-            if name not in stored or name not in old:
-                yield f"the outer weights are {'trained now' if name in old else 'fixed now'}"
-            elif not np.array_equal(old[name], stored[name]):
+            if name not in stored or name not in earlier:
+                yield f"the outer weights are {'trained now' if name in earlier else 'fixed now'}"
+            elif not np.array_equal(earlier[name], stored[name]):
                 yield "a_fixed has other values"
 
     def _differing(self, now: Description, options: Options) -> Iterator[str]:
         meta = self.facts.meta
-        old, new = meta["layout"], json.loads(dump_json(now.layout))
-        if old != new:
-            yield f"the weights are {_shapes(old)} in the file, {_shapes(new)} now"
+        earlier, later = meta["layout"], json.loads(dump_json(now.layout))
+        if earlier != later:
+            yield f"the weights are {_shapes(earlier)} in the file, {_shapes(later)} now"
             return
         experiment = json.loads(dump_json(now.experiment))
         differences = [*_differences(meta["experiment"], experiment)]
@@ -129,10 +133,10 @@ class FoundRecording:
     def _differing_loop(self, now: Description, options: Options) -> Iterator[str]:
         """Yield differences in the optimizer, and in the factors of outputs and loss."""
         meta = self.facts.meta
-        old, new = meta.get("optimizer") or {}, json.loads(dump_json(now.optimizer or {}))
-        for name in sorted(old.keys() | new.keys()):
-            if old.get(name) != new.get(name):
-                yield f"optimizer: {name} = {old.get(name)} in the file, {new.get(name)} now"
+        earlier, later = meta.get("optimizer") or {}, json.loads(dump_json(now.optimizer or {}))
+        for name in sorted(earlier.keys() | later.keys()):
+            if earlier.get(name) != later.get(name):
+                yield f"optimizer: {name} = {earlier.get(name)} in the file, {later.get(name)} now"
         factors = meta.get("loop") or {}
         for name, words in (("scale", "scale"), ("loss_factor", "reduction, the loss over R")):
             saved, present = factors.get(name, 1.0), options.factors.get(name, 1.0)
@@ -171,9 +175,9 @@ def find_left(path: Path) -> FoundRecording | None:
     return None
 
 
-def with_titles(options: Options, found: FoundRecording) -> Options:
+def with_titles(options: Options, recording: FoundRecording) -> Options:
     """Return options with title and source of the file where none are given."""
-    meta = found.facts.meta
+    meta = recording.facts.meta
     return replace(
         options,
         title=options.title or str(meta.get("title", "")),
@@ -181,9 +185,9 @@ def with_titles(options: Options, found: FoundRecording) -> Options:
     )
 
 
-def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _differences(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> Iterator[str]:
     for section in SECTIONS:
-        before, now = old.get(section, {}), new.get(section, {})
+        before, now = earlier.get(section, {}), later.get(section, {})
         if before.get("kind") != now.get("kind") and section == "network":
             continue
         for key in sorted({*before, *now}):

@@ -62,7 +62,7 @@ def make_writer(path: Path, description: Description, arrays: Arrays, force: boo
 
 
 def rescue(
-    old: RunWriter,
+    writer: RunWriter,
     place: Path,
     error: FileLostError,
     waiting: Sequence[Frame],
@@ -72,12 +72,12 @@ def rescue(
 
     Parameters
     ----------
-    old : RunWriter
+    writer : RunWriter
         Rescuable writer whose file is lost. SQLite has a removed file open, and can read it.
     place : Path
         Name that the user gave, beside which the new file lies.
     error : FileLostError
-        What `old` raised; raised again where no frame is left.
+        What `writer` raised; raised again where no frame is left.
     waiting : Sequence[Frame]
         Frames that will be appended next.
     describe : Describe
@@ -88,10 +88,10 @@ def rescue(
     tuple[RunWriter, str]
         Writer of the new file, and a sentence for the user.
     """
-    sums, lost_frames, bare = old.sums, list[int](), list[int]()
+    sums, lost_frames, bare = writer.sums, list[int](), list[int]()
     try:
-        saved = _read_saved(old, sums, lost_frames, bare)
-        first, events = next(saved, None), _read_events(old)
+        saved = _read_saved(writer, sums, lost_frames, bare)
+        first, events = next(saved, None), _read_events(writer)
         start = first[1] if first is not None else next(iter(waiting), None)
         if start is None:
             raise error
@@ -112,17 +112,17 @@ def rescue(
         text = f"{error.text}, and none can be created next to it ({reason})"
         raise FileLostError(text, error.loss, remedy=error.remedy) from cause
     finally:
-        old.discard(error.loss)
-    return new, _describe_loss(old, error, new.path, len(sums), lost_frames, bare)
+        writer.discard(error.loss)
+    return new, _describe_loss(writer, error, new.path, len(sums), lost_frames, bare)
 
 
 def _read_saved(
-    old: RunWriter, sums: Sequence[int], lost_frames: list[int], bare: list[int]
+    writer: RunWriter, sums: Sequence[int], lost_frames: list[int], bare: list[int]
 ) -> Iterator[tuple[int, Frame]]:
-    assert old.connection is not None
+    assert writer.connection is not None
     # Like SQLite's recovery, read a file that is shorter than its header states.
-    old.connection.execute("PRAGMA writable_schema=ON")
-    frames = read_saved(old.connection, sums, old.description.dtype, bare)
+    writer.connection.execute("PRAGMA writable_schema=ON")
+    frames = read_saved(writer.connection, sums, writer.description.dtype, bare)
     for index, frame in enumerate(frames):
         if frame is None:
             lost_frames.append(index)
@@ -130,13 +130,13 @@ def _read_saved(
             yield index, frame
 
 
-def _read_events(old: RunWriter) -> dict[int, list[tuple[str, dict[str, Any]]]]:
+def _read_events(writer: RunWriter) -> dict[int, list[tuple[str, dict[str, Any]]]]:
     """Return the events of each frame, as far as they can be read."""
-    assert old.connection is not None
+    assert writer.connection is not None
     events: dict[int, list[tuple[str, dict[str, Any]]]] = {}
     with suppress(sqlite3.Error, ValueError):
         sql = "SELECT frame, kind, payload FROM event ORDER BY idx"
-        for frame, kind, payload in old.connection.execute(sql):
+        for frame, kind, payload in writer.connection.execute(sql):
             events.setdefault(frame, []).append((kind, json.loads(payload)))
     return events
 
@@ -156,30 +156,30 @@ def _make_numbered_file(place: Path, description: Description, arrays: Arrays) -
 
 
 def _describe_loss(
-    old: RunWriter,
+    writer: RunWriter,
     error: FileLostError,
     new: Path,
     count: int,
     lost_frames: Sequence[int],
     bare: Sequence[int],
 ) -> str:
-    what = f"{old.path.name}-wal" if error.loss.of_journal else old.path.name
-    began = f"{old.path}: {what} was {error.loss.how} while it was being recorded; "
+    file_name = f"{writer.path.name}-wal" if error.loss.of_journal else writer.path.name
+    began = f"{writer.path}: {file_name} was {error.loss.how} while it was being recorded; "
     n_intact = count - len(lost_frames)
     if not count:
-        rest = f"no frame is lost, and new ones are in {new}"
+        outcome = f"no frame is lost, and new ones are in {new}"
     elif not lost_frames:
-        rest = f"no frame is lost: all {count} and the new ones are in {new}"
+        outcome = f"no frame is lost: all {count} and the new ones are in {new}"
     elif not n_intact:
-        rest = f"its {count} frames are lost, and the recording continues in {new}"
+        outcome = f"its {count} frames are lost, and the recording continues in {new}"
     else:
-        rest = (
+        outcome = (
             f"{_as_ranges(lost_frames)} of its {count} frames are lost; the other {n_intact} and "
             f"the new ones are in {new}"
         )
     if bare:
-        rest += f"; numbers recorded with {_as_ranges(bare)}, if any, are lost"
-    return f"{began}{rest}."
+        outcome += f"; numbers recorded with {_as_ranges(bare)}, if any, are lost"
+    return f"{began}{outcome}."
 
 
 def _as_ranges(numbers: Sequence[int]) -> str:
@@ -195,9 +195,9 @@ def _as_ranges(numbers: Sequence[int]) -> str:
         else:
             ranges.append([number, number])
     words = [f"{low} to {high}" if low < high else f"{low}" for low, high in ranges[:4]]
-    more = f" and {len(ranges) - 4} more stretches" if len(ranges) > 4 else ""
+    remainder = f" and {len(ranges) - 4} more stretches" if len(ranges) > 4 else ""
     joined = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-    return f"frames {joined}{more}"
+    return f"frames {joined}{remainder}"
 
 
 # ------------------------------------------------------------------------------------ the thread

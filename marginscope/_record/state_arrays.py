@@ -39,7 +39,7 @@ class Sizes:
         return ((1, m), (m,), (m, 1)) if self.k == 1 else ((self.k, m),)
 
 
-def select_array(state: Any, name: Name | None, which: str) -> Any:
+def select_array(state: Any, name: Name | None, role: str) -> Any:
     """Return the array of a name in a state.
 
     Parameters
@@ -48,7 +48,7 @@ def select_array(state: Any, name: Name | None, which: str) -> Any:
         Names to arrays, or to such mappings.
     name : str, sequence or callable, or None
         Name, names of nested mappings, or function of the state.
-    which : str
+    role : str
         V, a, b or c, for the message.
 
     Returns
@@ -68,14 +68,14 @@ def select_array(state: Any, name: Name | None, which: str) -> Any:
     else:
         for part in (name,) if isinstance(name, str) else tuple(name):
             if not isinstance(state, Mapping):
-                raise InputError(f"{which}: {NO_MAPPING}.")
+                raise InputError(f"{role}: {NO_MAPPING}.")
             if part not in state:
                 near = did_you_mean(str(part), [printable(str(key)) for key in state])
-                raise InputError(f"{which}: a state has no {part!r}; {near}")
+                raise InputError(f"{role}: a state has no {part!r}; {near}")
             state = state[part]
     # A few bytes can repeat a tensor without limit (strides of 0), which a copy would expand.
     if isinstance(shape := getattr(state, "shape", None), tuple):
-        check_size(tuple(shape), which)
+        check_size(tuple(shape), role)
     return state
 
 
@@ -101,13 +101,13 @@ def is_open_file(state: Any) -> bool:
 def mappings(state: Any) -> Iterator[tuple[Path, Mapping[Any, Any]]]:
     """Yield a state and the mappings within it, with their paths, outer ones first."""
     todo: list[tuple[Path, Any]] = [((), state)]
-    seen = 0
+    n_seen = 0
     for path, one in todo:
         if not isinstance(one, Mapping):
             continue
         yield path, one
-        seen += len(one)
-        if seen > MOST_NAMES:  # mappings in a pickle can contain themselves
+        n_seen += len(one)
+        if n_seen > MOST_NAMES:  # mappings in a pickle can contain themselves
             return
         # Values of an open file are arrays, all of which would be read.
         if len(path) == DEPTH or is_open_file(one):
@@ -115,7 +115,7 @@ def mappings(state: Any) -> Iterator[tuple[Path, Mapping[Any, Any]]]:
         todo += [((*path, key), value) for key, value in one.items() if isinstance(value, Mapping)]
 
 
-def find_name(state: Any, name: str, which: str) -> Path:
+def find_name(state: Any, name: str, role: str) -> Path:
     """Find an array by its name in a state, or in the mapping of weights within it.
 
     Parameters
@@ -124,7 +124,7 @@ def find_name(state: Any, name: str, which: str) -> Path:
         Names to arrays, or to such mappings.
     name : str
         Prefixes that wrappers add to all names ("module.fc1.weight") may be left out.
-    which : str
+    role : str
         V, a, b or c, for the message.
 
     Returns
@@ -151,10 +151,10 @@ def find_name(state: Any, name: str, which: str) -> Path:
         places = [place for word in WEIGHTS for place in places if word in place[:-1]][:1] or places
     if len(places) > 1:
         text = " and ".join(_place_text(place) for place in places[:FEW])
-        raise InputError(f"{which}: a state has {name!r} at {text}; name one of these.")
+        raise InputError(f"{role}: a state has {name!r} at {text}; name one of these.")
     if not places:
         names = [printable(str(key)) for _, one in mappings(state) for key in one][:MOST_NAMES]
-        raise InputError(f"{which}: a state has no {name!r}; {did_you_mean(name, names)}")
+        raise InputError(f"{role}: a state has no {name!r}; {did_you_mean(name, names)}")
     return places[0]
 
 
@@ -168,29 +168,29 @@ def find_layers(state: Any, sizes: Sizes) -> dict[str, Path]:
     """
     if not isinstance(state, Mapping):
         raise InputError(f"V: {NO_MAPPING}.")
-    found = [
+    places = [
         (path, pair)
         for path, one in mappings(state)
         for pair in (_layers_in(one, sizes),)
         if pair is not None
     ]
-    if len(found) > 1:
-        known = [one for word in WEIGHTS for one in found if word in one[0]]
-        found = known[:1] or found
-    if len(found) > 1:
-        several = " and ".join(_place_text(path) for path, _ in found[:FEW])
+    if len(places) > 1:
+        preferred = [one for word in WEIGHTS for one in places if word in one[0]]
+        places = preferred[:1] or places
+    if len(places) > 1:
+        several = " and ".join(_place_text(path) for path, _ in places[:FEW])
         raise InputError(
             f"Several parts of a state have two layers ({several}); choose one by naming its "
             "weights as V and a."
         )
-    if not found:
+    if not places:
         hint = "; of two logits give a as the difference of their rows" if sizes.k == 1 else ""
         raise InputError(
             f"No part of a state has two layers alone, V of shape (m, {sizes.d}) and a of shape "
             f"({sizes.k}, m); name them as V and a, with b and c{hint}. The state has "
             f"{_list_arrays(state)}."
         )
-    path, names = found[0]
+    path, names = places[0]
     return {part: (*path, key) for part, key in names.items()}
 
 
@@ -239,7 +239,7 @@ def unnamed_arrays(
     paths: Mapping[str, Path],
     m: int,
     sizes: Sizes,
-    known: tuple[Sequence[str], Sequence[str]],
+    named: tuple[Sequence[str], Sequence[str]],
 ) -> dict[str, tuple[Shape, str]]:
     """Return the arrays besides V that fit the network but are not part of it.
 
@@ -253,7 +253,7 @@ def unnamed_arrays(
         Number of neurons.
     sizes : Sizes
         Of the data.
-    known : two sequences of str
+    named : two sequences of str
         Those of V, a, b and c that functions select, and names of arrays to leave out.
 
     Returns
@@ -267,12 +267,12 @@ def unnamed_arrays(
         level = level[part]
     names = {path[-1] for path in paths.values() if path[:-1] == where}
     fits = {"b": ((m,),), "c": ((sizes.k,),), "a": sizes.outer(m)}
-    selected, ignored = known
+    selected, ignored = named
     missing = [part for part in ("b", "c", "a") if part not in paths and part not in selected]
     unseen = {shape for part in selected for shape in fits.get(part, ())}
     weights = {"b": "V", "c": "a"}
     own = {part: bias_of(paths[weight][-1]) for part, weight in weights.items() if weight in paths}
-    found: dict[str, tuple[Shape, str]] = {}
+    unnamed: dict[str, tuple[Shape, str]] = {}
     for key in islice(level, MOST_ARRAYS):
         shape = None if key in names or str(key) in ignored else shape_of(level, key)
         if shape is None or shape in unseen:
@@ -282,22 +282,22 @@ def unnamed_arrays(
             parts = [part for part in missing if shape in fits[part]]
             # The bias of the same layer, if any.
             parts = [p for p in parts if own.get(p) == key or own.get(p) not in level]
-            found[str(key)] = shape, parts[0] if parts else ""
-    return found
+            unnamed[str(key)] = shape, parts[0] if parts else ""
+    return unnamed
 
 
-def unnamed_text(found: Mapping[str, tuple[Shape, str]], where: Path) -> str:
+def unnamed_text(unnamed: Mapping[str, tuple[Shape, str]], where: Path) -> str:
     """Return the sentence about arrays that were not named."""
-    few = list(found.items())[:FEW]
+    few = list(unnamed.items())[:FEW]
     arrays_text = ", ".join(f"{printable(name)} {shape}" for name, (shape, _) in few)
-    more = f" and {len(found) - FEW} more" if len(found) > FEW else ""
+    remainder = f" and {len(unnamed) - FEW} more" if len(unnamed) > FEW else ""
     parts = {part: name for name, (_, part) in reversed(few)}
     words = [f"{p}={_argument((*where, parts[p]))}" for p in PARTS if p in parts]
     how = f"If they belong to it, give {', '.join(words)}; if" if words else "If"
     how += " they do not" if words else " they do not belong to it"
-    names = printable(", ".join(map(repr, found)))[:500]
+    names = printable(", ".join(map(repr, unnamed)))[:500]
     return (
-        f"The states also hold {arrays_text}{more}, whose shapes fit the network, and it is "
+        f"The states also hold {arrays_text}{remainder}, whose shapes fit the network, and it is "
         f"recorded without them. {how}, give ignore=[{names}]."
     )
 

@@ -115,10 +115,10 @@ def _format_of(path: Path, file: BinaryIO) -> str:
 
 def unknown_format(path: Path, head: bytes) -> InputError:
     """Return the error for a file that is no checkpoint: what it is, and what to do."""
-    for start, what, remedy in OTHERS:
+    for start, file_kind, remedy in OTHERS:
         place = 257 if start == b"ustar" else 0
         if head[place : place + len(start)] == start:
-            return InputError(f"The checkpoint {path} is {what}; {remedy}.")
+            return InputError(f"The checkpoint {path} is {file_kind}; {remedy}.")
     return InputError(
         f"The checkpoint {path} is not a file of torch.save, NumPy's savez or safetensors; "
         f"{REMEDY}."
@@ -246,12 +246,12 @@ def _read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.
 
 def _fill(values: NDArray[Any], file: IO[bytes], name: str) -> None:
     """Read an array's values piece by piece, to the end of the member and its checksum."""
-    rest = values.view(np.uint8).data if values.nbytes else memoryview(b"")
-    while rest:
-        piece = file.read(min(CHUNK, len(rest)))
+    buffer = values.view(np.uint8).data if values.nbytes else memoryview(b"")
+    while buffer:
+        piece = file.read(min(CHUNK, len(buffer)))
         if not piece:
             raise ValueError(f"{name} is shorter than it says")
-        rest[: len(piece)] = piece
-        rest = rest[len(piece) :]
+        buffer[: len(piece)] = piece
+        buffer = buffer[len(piece) :]
     if file.read(1):
         raise ValueError(f"{name} is longer than it says")

@@ -45,37 +45,37 @@ def split_states(content: Any, names: Mapping[str, Name | None], sizes: Sizes) -
     InputError
         The file holds more states than a run has frames.
     """
-    found = _states_of_list(content)
-    if found is None and isinstance(content, Mapping):
-        found = _by_names(content, names, sizes) or _frames(content, names)
-        if not (found or is_open_file(content)):
-            found = _states_within(content, names, sizes)
-        if found:
-            steps = _steps_beside(content, len(found))
-            numbers = [step for step, _ in found]
+    states = _states_of_list(content)
+    if states is None and isinstance(content, Mapping):
+        states = _by_names(content, names, sizes) or _frames(content, names)
+        if not (states or is_open_file(content)):
+            states = _states_within(content, names, sizes)
+        if states:
+            steps = _steps_beside(content, len(states))
+            numbers = [step for step, _ in states]
             steps = steps if None in numbers else None
-            found = found if steps is None else [*zip(steps, (s for _, s in found), strict=True)]
-    check_count(0 if found is None else len(found))
-    return found
+            states = states if steps is None else [*zip(steps, (s for _, s in states), strict=True)]
+    check_count(0 if states is None else len(states))
+    return states
 
 
 def _states_within(
     content: Mapping[Any, Any], names: Mapping[str, Name | None], sizes: Sizes
 ) -> Numbered | None:
     """Return the states of the one entry of a mapping that holds many. Raises InputError."""
-    found: dict[str, Numbered] = {}
+    states: dict[str, Numbered] = {}
     for key, value in content.items():
         inner = _states_of_list(value)
         if inner is None and isinstance(value, Mapping):
             inner = _by_names(value, names, sizes)
         if inner and _has_layers(inner[0][1], names, sizes):
-            found[printable(str(key))] = inner
-    if len(found) > 1:
+            states[printable(str(key))] = inner
+    if len(states) > 1:
         raise InputError(
-            f"The file holds many states at {' and at '.join(found)}; pass one of them, as a "
+            f"The file holds many states at {' and at '.join(states)}; pass one of them, as a "
             "list of mappings."
         )
-    return next(iter(found.values()), None)
+    return next(iter(states.values()), None)
 
 
 def check_count(count: int) -> None:
@@ -112,15 +112,15 @@ def _states_of_list(content: Any) -> Numbered | None:
     """Return the states of a list: mappings, or pairs of a step and a mapping."""
     if not isinstance(content, list | tuple) or not content:
         return None
-    found: Numbered = []
+    states: Numbered = []
     for one in content:
         if isinstance(one, list | tuple) and len(one) == 2 and isinstance(one[1], Mapping):
-            found.append((_number(one[0]), one[1]))
+            states.append((_number(one[0]), one[1]))
         elif isinstance(one, Mapping):
-            found.append((step_of(one), one))
+            states.append((step_of(one), one))
         else:
             return None
-    return found
+    return states
 
 
 def _by_names(
@@ -145,9 +145,9 @@ def _by_prefixes(
 ) -> Numbered | None:
     groups: dict[tuple[int, str], dict[str, Any]] = {}
     for key in content:
-        prefix, slash, rest = str(key).partition("/")
+        prefix, slash, name = str(key).partition("/")
         if slash and (match := STATE_NAME.fullmatch(prefix)):
-            groups.setdefault((int(match[1]), prefix), {})[rest] = key
+            groups.setdefault((int(match[1]), prefix), {})[name] = key
     states = {place: Part(content, groups[place]) for place in sorted(groups)}
     if not any(_has_layers(state, names, sizes) for state in states.values()):
         return None
@@ -194,8 +194,8 @@ def _frames(content: Mapping[Any, Any], names: Mapping[str, Name | None]) -> Num
                 f"{V} has shape {shape}, {count} frames, and {name} {tuple(array.shape)}; the "
                 "first axis of all must count the frames."
             )
-    others = {key: other[1:] for key in content if (other := shape_of(content, key))}
-    return [(None, FrameArrays(arrays, others, i)) for i in range(count)]
+    shapes = {key: array_shape[1:] for key in content if (array_shape := shape_of(content, key))}
+    return [(None, FrameArrays(arrays, shapes, i)) for i in range(count)]
 
 
 def _steps_beside(content: Mapping[Any, Any], count: int) -> Sequence[float] | None:

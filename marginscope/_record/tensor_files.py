@@ -119,11 +119,11 @@ class TensorArrays(FileArrays):
         return tuple(shape), kind, first
 
 
-def _are_counts(values: Any, most: int) -> TypeGuard[list[int]]:
+def _are_counts(values: Any, limit: int) -> TypeGuard[list[int]]:
     """Return True for a list of at most so many whole numbers that a file's length can have."""
     return (
         isinstance(values, list)
-        and len(values) <= most
+        and len(values) <= limit
         and all(type(value) is int and 0 <= value < 2**62 for value in values)
     )
 
@@ -170,15 +170,15 @@ def other_types(file: IO[bytes], count: int = 1) -> list[str]:
     list of str
         Full names, each once, in the order of the file.
     """
-    found: dict[str, None] = {}
+    types: dict[str, None] = {}
     try:
         for _ in range(count):
             for name in islice(_globals(file), MOST_TYPES):
                 if not PLAIN.fullmatch(name):
-                    found[name] = None
+                    types[name] = None
     except Exception:  # damaged: torch.load reports it
         pass
-    return list(found)
+    return list(types)
 
 
 def _globals(file: IO[bytes]) -> Iterator[str]:
@@ -221,19 +221,19 @@ def refusal(path: Path, types: list[str], torch: bool = True) -> InputError:
         Its sentence says what to do.
     """
     first = printable(types[0])[:LONGEST].replace("\n", " ")
-    others = f" and {len(types) - 1} more" if len(types) > 1 else ""
+    remainder = f" and {len(types) - 1} more" if len(types) > 1 else ""
     if torch:
         has_module = any(MODULE.match(name) for name in types)
         part = ".state_dict()" if has_module else "[KEY]"
         fresh = path.with_name(f"{path.stem}-weights.pt")
-        old, new = (json.dumps(str(one), ensure_ascii=False) for one in (path, fresh))
-        code = f"import torch; torch.save(torch.load({old}, weights_only=False){part}, {new})"
+        source, target = (json.dumps(str(one), ensure_ascii=False) for one in (path, fresh))
+        code = f"import torch; torch.save(torch.load({source}, weights_only=False){part}, {target})"
         key = "" if has_module else ", with the KEY of the weights in it"
         how = f"with python -c {shlex.quote(code)}{key}"
     else:
         how = "with numpy.savez(NAME, **arrays)"
     return InputError(
-        f"The checkpoint {path} holds more than arrays: reading {first}{others} can run any "
+        f"The checkpoint {path} holds more than arrays: reading {first}{remainder} can run any "
         f"code, so nothing was read; if you trust its author, save the weights alone, {how}."
     )
 
@@ -352,5 +352,5 @@ def _check_pickles(file: IO[bytes], count: int) -> bool:
 
 
 def _long_pickle() -> LimitError:
-    most = whole_text(limits.MOST_PICKLE)
-    return LimitError(f"its content besides tensors takes more than {most} bytes", FEWER)
+    limit = whole_text(limits.MOST_PICKLE)
+    return LimitError(f"its content besides tensors takes more than {limit} bytes", FEWER)

@@ -40,10 +40,10 @@ def test_means_and_squares_are_those_of_quadrature() -> None:
     error, noise = g @ b, 0.3
     slopes = a * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * z[:, :2] ** 2)
     wanted = slopes.T @ ((mass * (error**2 + noise**2))[:, None] * slopes)
-    found = erf_squares(b, C, 2, noise)
-    assert np.allclose(found, wanted, rtol=0.0, atol=1e-8)
-    assert np.abs(found - erf_squares(b, C, 2)).max() > 1e-4
-    assert np.array_equal(found, found.T)
+    solution = erf_squares(b, C, 2, noise)
+    assert np.allclose(solution, wanted, rtol=0.0, atol=1e-8)
+    assert np.abs(solution - erf_squares(b, C, 2)).max() > 1e-4
+    assert np.array_equal(solution, solution.T)
 
 
 def test_squares_are_means_over_inputs() -> None:
@@ -52,12 +52,12 @@ def test_squares_are_means_over_inputs() -> None:
     z = np.random.default_rng(4).standard_normal((200_000, 8)) @ rows.T
     error = erf(z / np.sqrt(2.0)) @ b
     delta = a * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * z[:, :4] ** 2) * error[:, None]
-    found = erf_squares(b, rows @ rows.T, 4)
+    solution = erf_squares(b, rows @ rows.T, 4)
     for i in range(4):
         for k in range(4):
             product = delta[:, i] * delta[:, k]
             deviation = product.std() / np.sqrt(product.size)
-            assert abs(product.mean() - found[i, k]) <= 5.0 * deviation
+            assert abs(product.mean() - solution[i, k]) <= 5.0 * deviation
     risk = 0.5 * error**2
     assert abs(risk.mean() - teacher.risk(a, W)) <= 5.0 * risk.std() / np.sqrt(risk.size)
 
@@ -96,9 +96,9 @@ def test_the_order_parameters_are_closed() -> None:
     products = (eta / 400.0 * delta[:, :, None] * z[:, None, :]).mean(axis=0)
     squares = (eta / 400.0) ** 2 * (delta.T @ ((x**2).sum(axis=1)[:, None] * delta)) / 40_000
     change = (products + products.T + squares) * 400.0 / eta
-    found = state.unpack(state.slope()).Q
-    assert np.abs(change - found).max() <= 0.02
-    assert np.abs(slope.Q - found).max() >= 0.2  # the flow lacks the squares
+    solution = state.unpack(state.slope()).Q
+    assert np.abs(change - solution).max() <= 0.02
+    assert np.abs(slope.Q - solution).max() >= 0.2  # the flow lacks the squares
     assert np.array_equal(state.Q, Q)
     assert np.array_equal(state.R, R)
 
@@ -118,7 +118,7 @@ def exit_time(s0: float, eta: float) -> tuple[float, float]:
         return start.unpack(flat).risk() - 0.01
 
     excess.terminal = True
-    found = solve_ivp(
+    solution = solve_ivp(
         lambda _, flat: start.unpack(flat).slope(),
         (0.0, 400.0 * eta),
         start.pack(),
@@ -128,7 +128,7 @@ def exit_time(s0: float, eta: float) -> tuple[float, float]:
         events=excess,
         dense_output=True,
     )
-    return float(found.t[-1] / eta), start.unpack(found.sol(20.0 * eta)).risk()
+    return float(solution.t[-1] / eta), start.unpack(solution.sol(20.0 * eta)).risk()
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_exit_times_grow_like_the_logarithm_of_the_start(
     eta: float, times: tuple[float, ...]
 ) -> None:
     """An independent program has these times; the last decades take 30.2 and 76."""
-    found = [exit_time(s0, eta)[0] for s0 in (1e-1, 1e-2, 1e-3, 1e-4)]
-    assert np.allclose(found, times, rtol=0.0, atol=0.06)
-    assert found[3] - found[2] == pytest.approx(30.2 if eta == 1.5 else 75.6, abs=0.1)
+    solution = [exit_time(s0, eta)[0] for s0 in (1e-1, 1e-2, 1e-3, 1e-4)]
+    assert np.allclose(solution, times, rtol=0.0, atol=0.06)
+    assert solution[3] - solution[2] == pytest.approx(30.2 if eta == 1.5 else 75.6, abs=0.1)
 
 
 def test_risks_of_saad_and_solla() -> None:
@@ -163,7 +163,7 @@ def test_risks_of_saad_and_solla() -> None:
 def test_the_plateau_is_higher_for_longer_steps(eta: float, time: float, height: float) -> None:
     """Of an independent program. Symmetric starts stay so; short steps leave a slow descent."""
     start = overlap_start(0.0, eta)
-    found = solve_ivp(
+    solution = solve_ivp(
         lambda _, flat: start.unpack(flat).slope(),
         (0.0, time * eta),
         start.pack() + np.r_[np.zeros(6), 0.01 * np.ones(4)],
@@ -171,7 +171,7 @@ def test_the_plateau_is_higher_for_longer_steps(eta: float, time: float, height:
         rtol=1e-9,
         atol=1e-12,
     )
-    end = start.unpack(found.y[:, -1])
+    end = start.unpack(solution.y[:, -1])
     assert np.ptp(end.R) <= 1e-9
     assert end.risk() == pytest.approx(height, rel=0.015)
     assert np.abs(end.slope()).max() <= 2e-3

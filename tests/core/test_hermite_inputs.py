@@ -72,12 +72,12 @@ def test_the_ode_takes_these_times(k: int) -> None:
     W = np.array([(0.1, np.sqrt(0.99))])
     state = HermiteTeacher(np.ones(1), np.eye(1, 2), k).order_parameters(np.ones(1), W)
     time = overlap_time(k, 0.1, 0.5)
-    found = solve_ivp(
+    solution = solve_ivp(
         lambda _, flat: state.unpack(flat).slope(),
         (0.0, time),
         state.pack(),
         rtol=1e-10,
         atol=1e-12,
     )
-    assert state.unpack(found.y[:, -1]).cosine() == pytest.approx(0.5, abs=1e-7)
-    assert state.unpack(found.y[:, -1]).risk() == pytest.approx(1.0 - 0.5**k, abs=1e-7)
+    assert state.unpack(solution.y[:, -1]).cosine() == pytest.approx(0.5, abs=1e-7)
+    assert state.unpack(solution.y[:, -1]).risk() == pytest.approx(1.0 - 0.5**k, abs=1e-7)

@@ -89,7 +89,7 @@ def test_an_eigenvalue_above_the_bound_is_as_rare_as_it_says() -> None:
 def test_bounds_hold_where_products_do_not_suffice() -> None:
     D = np.linspace(0.0, 1.0, 2000)
     for count in (1, 3):
-        found = top_eigenvalues(lambda v: D * v, D.size, count, 1e-6, most=25)
+        found = top_eigenvalues(lambda v: D * v, D.size, count, 1e-6, max_products=25)
         assert found.products <= 50
         assert (D[::-1][:count] - found.values <= found.bounds).all()
         assert found.bounds[0] > 1e-6

@@ -338,7 +338,7 @@ def test_all_controls_and_pictures_have_names(shown) -> None:
     assert len(set(names)) == len(names)
     text = page.value("document.querySelector('input').getAttribute('aria-valuetext')")
     assert "frame 12 of 12" in text
-    assert text_of(page, "[role=status]").startswith("t = 10^4.00; m = 6: hard")
+    assert text_of(page, "[role=status]").startswith("t = 1.00 \u00d7 10^4; m = 6: hard")
 
 
 @pytest.mark.slow

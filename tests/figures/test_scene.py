@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.figures.labels import differing_keys, headings, settings_line
+from core.figures.labels import headings, settings_line
 from core.figures.names import PANELS
 from core.figures.neurons import trail_frames
 from core.figures.options import FigureOptions
@@ -163,7 +163,6 @@ def test_headings_name_what_differs() -> None:
     assert headings([runs[0], other]) == ("exponential loss", "logistic loss")
     descent = write_run(problem_of("dynamics.kind=gd", "dynamics.step=0.5"), (1.0,))
     assert headings([runs[0], descent]) == ("gradient flow", "gradient descent")
-    assert differing_keys([runs[0], runs[0]]) == ()
     assert headings([runs[0]] * 2) == ("A title", "A title (2)")
     longer = write_run(problem_of("dynamics.until_log10_time=3"), (1.0,))
     assert headings([runs[0], longer]) == ("to $t$ = $10^{4}$", "to $t$ = 1000")
@@ -204,6 +203,15 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(runs, arguments, match) -
 def test_ten_runs_fit() -> None:
     scene = build_scene([two_runs()[0]] * 10)
     assert len(scene.panels) == 40
+
+
+def test_many_panels_are_lowered_to_the_height_of_a_page() -> None:
+    """Three runs by five views were 471 mm high; A4 has 297 mm."""
+    run = two_runs()[0]
+    few, many = build_scene([run] * 2), build_scene([run] * 3, (*PANELS, "curves"))
+    assert few.panels[0].box.height == few.panels[0].box.width
+    assert few.height_mm < 240.0 and many.height_mm < 330.0
+    assert all(panel.box.height >= 28.0 for panel in many.panels)
 
 
 @pytest.mark.parametrize("name", DEGENERATE)

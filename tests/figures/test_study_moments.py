@@ -127,7 +127,7 @@ def test_rows_draw_the_figure_that_files_draw(
         opened.clear()
         ledger = read_ledger(folder / f"{folder.name}.sweep.json")
         lines, known = results_in(folder, ledger)
-        assert drawn(study, folder, known=known) == wanted
+        assert drawn(study, folder, known_values=known) == wanted
         assert opened == []
     bare = {name: type(row)(row.name, row.state, row.reason) for name, row in rows.items()}
     with counted(monkeypatch) as opened:
@@ -185,7 +185,7 @@ def test_a_file_that_has_changed_speaks_for_itself(
     with counted(monkeypatch) as opened:
         _, known = results_in(folder, ledger)
         opened.clear()
-        assert drawn(ledger.study, folder, known=known) == drawn(ledger.study, folder)
+        assert drawn(ledger.study, folder, known_values=known) == drawn(ledger.study, folder)
         assert len(opened) == 2 + 4
     del document["cells"][first]["moments"]
     place.write_text(json.dumps(document))
@@ -212,7 +212,7 @@ def test_what_only_files_know_is_read_from_them(
     ledger = read_ledger(folder / "unset.sweep.json")
     _, known = results_in(folder, ledger)
     with counted(monkeypatch) as opened:
-        found = drawn(ledger.study, folder, known=known)
+        found = drawn(ledger.study, folder, known_values=known)
         assert len(opened) == 4
         assert found == drawn(ledger.study, folder)
 

@@ -492,6 +492,30 @@ def test_headings_say_what_differs_within_a_study() -> None:
     assert [one.heading for one in with_headings(entries)] == ["m = 4", "m = 8", "m = 8"]
 
 
+def test_headings_name_variants_and_factors_of_a_study() -> None:
+    """Runs of a study with variants were all "diagonal linear network, m = 1, e...", cut off."""
+    linear, deep = {"network.kind": "linear", "network.m": 1}, {"network.kind": "deep_linear"}
+    names = (
+        "factor.eta=0.2__variant=2-factors",
+        "factor.eta=0.1__variant=2-factors",
+        "factor.eta=0.1__variant=deep",
+    )
+    steps = ({**linear, "dynamics.step": 1.0}, {**linear, "dynamics.step": 0.5}, deep)
+    runs = [
+        replace(entry(1, settings), path=Path(f"/runs/a__{name}.msrun"))
+        for name, settings in zip(names, steps, strict=True)
+    ]
+    assert [one.heading for one in with_headings(runs)] == [
+        "\u03b7 = .2, 2 factors",
+        "\u03b7 = .1, 2 factors",
+        "\u03b7 = .1, deep",
+    ]
+    # Two runs that differ by more than the study's axes are named by all that differs.
+    again = replace(runs[2], facts=replace(runs[2].facts, settings={**deep, "run.seed": 5}))
+    texts = [one.heading for one in with_headings([*runs, again])]
+    assert "seed 5" in texts[3] and len(set(texts)) == 4
+
+
 def test_a_picture_is_kept_until_its_file_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,6 @@ from core.library.entry import (
     Entry,
     RunNotes,
     arrange_by_parent,
-    headings,
     missed_by_none,
 )
 from core.library.library import surplus
@@ -24,7 +23,7 @@ from core.runs.meta import lineage_of
 from tests.continuation.test_branches import PARENTS, branched_at
 from tests.problems import problem
 from tests.support.continued_runs import continued_at, recorded_at
-from tests.support.made_up_library import chosen, entry, library_of, many_entries
+from tests.support.made_up_library import chosen, entry, library_of, many_entries, with_headings
 
 
 def child_of(parent: Entry, number: int, **facts: object) -> Entry:
@@ -203,8 +202,8 @@ def test_headings_of_branches() -> None:
     one = named(1)
     two = child_of(one, 2)
     early = child_of(one, 2, left=-math.inf)
-    assert headings([one.facts, two.facts])[1].endswith("branched at t = 316")
-    assert headings([one.facts, early.facts])[1].endswith("branched at t = 0")
+    assert with_headings([one, two])[1].heading.endswith("branched at t = 316")
+    assert with_headings([one, early])[1].heading.endswith("branched at t = 0")
 
 
 def test_a_first_start_that_others_go_on_from_stays() -> None:
@@ -243,7 +242,7 @@ def test_settings_in_names_and_origins_are_in_words() -> None:
     one = replace(one, facts=replace(one.facts, settings={**one.facts.settings, until: 4.0}))
     two = child_of(one, 2, changes=f"{until} = 4.5, loss.l2 = 0.001")
     two = replace(two, facts=replace(two.facts, settings={**one.facts.settings, until: 4.5}))
-    first, second = headings([one.facts, two.facts])
+    first, second = (run.heading for run in with_headings([one, two]))
     assert first == "to t = 10^4"
     assert second == "to t = 3.16 10^4, branched at t = 316"
     assert name_of(replace(two, heading=second)) == (

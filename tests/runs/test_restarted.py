@@ -11,7 +11,7 @@ import pytest
 
 from app.state.session import OpenRun, Session
 from app.training.recipes import FromExperiment, FromRun, recipe_of
-from core.comparison.setting_differences import describe
+from core.comparison.description import describe
 from core.data.image_files import IMAGES, LABELS
 from core.problem.problem import resolve_problem
 from core.runs import Recorder, open_run

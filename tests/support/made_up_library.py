@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from core.library.entry import Entry, RunNotes, RunSummary, Setting, headings
+from core.library.entry import Entry, RunNotes, RunSummary, Setting
+from core.library.headings import headings
 from core.library.library import Library
 from core.library.query import query
 
@@ -41,7 +42,7 @@ def entry(
 def with_headings(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """Return the runs, named by their differences."""
     some = list(entries)
-    heads = headings([one.facts for one in some])
+    heads = headings([one.facts for one in some], [one.path.stem for one in some])
     return tuple(replace(one, heading=head) for one, head in zip(some, heads, strict=True))
 
 

@@ -213,11 +213,11 @@ def _worst_ratio(run: Run, name: str) -> tuple[float, bool]:
     """Return measured over bound at the worst frame, and True if all hypotheses are met."""
     from core.theorems.registry import applicable_statements
 
-    known = {one.name: one for one in applicable_statements(run)}
-    if name not in known:
-        raise InputError(f"No statement {name} applies to this run: {did_you_mean(name, known)}")
+    by_name = {one.name: one for one in applicable_statements(run)}
+    if name not in by_name:
+        raise InputError(f"No statement {name} applies to this run: {did_you_mean(name, by_name)}")
     with np.errstate(all="ignore"):  # late frames overflow
-        one = assess(known[name], Context(run, RunMargins(run)))
+        one = assess(by_name[name], Context(run, RunMargins(run)))
     stated, met = one.comparison, all(hypothesis.met for hypothesis in one.hypotheses)
     # "measured/bound" is compared with 1, which needs a positive bound.
     if stated.holds is None or not stated.bound > 0.0:

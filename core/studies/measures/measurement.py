@@ -57,8 +57,8 @@ class Measurement:
         """Number of runs in words, such as "over 9 of 10 runs, without 3 that do not fit"."""
         some = f"{self.count} of {self.requested}" if self.missing else f"{self.count}"
         fit = "does" if self.unfit == 1 else "do"
-        rest = f", without {self.unfit} that {fit} not fit" if self.unfit else ""
-        return f"over {some} run{'s' * (self.count != 1 or self.missing > 0)}{rest}"
+        unfit = f", without {self.unfit} that {fit} not fit" if self.unfit else ""
+        return f"over {some} run{'s' * (self.count != 1 or self.missing > 0)}{unfit}"
 
 
 def aggregate_values(values: Sequence[float], over: str, note: str = "") -> Measurement:
@@ -83,8 +83,8 @@ def aggregate_values(values: Sequence[float], over: str, note: str = "") -> Meas
     >>> aggregate_values([1.0, float("nan")], "mean")
     Measurement(value=1.0, low=nan, high=nan, count=1, note='', requested=2, unfit=0)
     """
-    known = sum(math.isfinite(value) for value in values)
-    return Measurement(aggregate([*values], over), count=known, note=note, requested=len(values))
+    n_finite = sum(math.isfinite(value) for value in values)
+    return Measurement(aggregate([*values], over), count=n_finite, note=note, requested=len(values))
 
 
 def option(quantity: Quantity, name: str) -> Any:
@@ -253,13 +253,13 @@ def pairs(
         by_end.append(by_seed)
     # Data sets that only the small width fits are the easy ones: a seed counts at both ends or at
     # neither (wei19, section F.2).
-    both = [seed for seed in by_end[0] if seed in by_end[1]]
-    seeds = [seed for seed in both if not fit or all(side[seed].fit for side in by_end)]
+    paired_seeds = [seed for seed in by_end[0] if seed in by_end[1]]
+    seeds = [seed for seed in paired_seeds if not fit or all(side[seed].fit for side in by_end)]
     first, second = (
         np.array([_value(side[seed], quantity) for seed in seeds], dtype=np.float64)
         for side in by_end
     )
-    return first, second, len(both)
+    return first, second, len(paired_seeds)
 
 
 def _value(trial: Trial, quantity: Quantity) -> float:
@@ -296,18 +296,18 @@ def edge(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     x, by = str(option(quantity, "along")), quantity.options.get("by", "share")
     if by not in ("share", "difference"):
         raise InputError("The measure edge: by is share or difference.")
-    found: list[float] = []
+    deviations: list[float] = []
     for some in group_by(trials, lambda trial: trial.seeds).values():
         ordered = sorted(some, key=lambda trial: float(trial.setting(x)))
         q = float(ordered[0].trace(QUANTITY)[-1]) / float(ordered[0].setting(x))
         for trial in ordered[1:]:
             expected, values = q * float(trial.setting(x)), trial.trace(QUANTITY)
             if by == "difference":
-                found.append(abs(float(values[-1]) - min(1.0, expected)))
+                deviations.append(abs(float(values[-1]) - min(1.0, expected)))
             elif abs(expected - 1.0) > number(quantity, "apart", 0.0):
                 reached = bool(np.fmax.reduce(values) >= REACHED)
-                found.append(float(reached == (expected > 1.0)))
-    return aggregate_values(found or [NAN], "max" if by == "difference" else "mean")
+                deviations.append(float(reached == (expected > 1.0)))
+    return aggregate_values(deviations or [NAN], "max" if by == "difference" else "mean")
 
 
 def share_of_rises(values: np.ndarray) -> float:

@@ -117,11 +117,11 @@ def multipliers_within(point: KktPoint, context: Context) -> float:
 
     The lambda_i are fitted by least squares to v and u, which are such combinations.
     """
-    gamma, (least, most) = slope(context.run), lengths(context.run)
+    gamma, (lower, upper) = slope(context.run), lengths(context.run)
     sides = [np.where(point.y == sign, 1.0, -gamma)[:, None] * point.x for sign in (1.0, -1.0)]
     matrix = np.concatenate(sides, axis=1).T / np.sqrt(point.m)
     multipliers = np.linalg.lstsq(matrix, np.concatenate([point.v, point.u]), rcond=None)[0]
-    low, high = 0.5 / most**2, 1.5 / (gamma**2 * least**2)
+    low, high = 0.5 / upper**2, 1.5 / (gamma**2 * lower**2)
     return float(np.mean((multipliers > low) & (multipliers < high)))
 
 

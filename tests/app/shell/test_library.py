@@ -194,6 +194,14 @@ def check_that_runs_go_to_the_trash_come_back_and_are_removed(
     qtbot.keyClick(table, Key.Key_Delete)
     qtbot.waitUntil(has(library, 4))
     assert not (runs / "small__network.m=3.msrun").exists()
+    assert library.window.bar.text == "Moved 2 runs to the trash."
+    assert len(panel(library).selected_entries) == 1, "the next run takes their place"
+    qtbot.mouseClick(library.window.bar.buttons[0], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(has(library, 6))
+    assert (runs / "small__network.m=3.msrun").exists()
+    choose(library, qtbot, "m=3", "m=4")
+    qtbot.keyClick(table, Key.Key_Delete)
+    qtbot.waitUntil(has(library, 4))
     qtbot.mouseClick(panel(library).trash, Qt.MouseButton.LeftButton, pos=QPoint(8, 10))
     qtbot.waitUntil(has(library, 2))
     record(runs / "small__network.m=3.msrun")  # another one, in its place
