@@ -41,7 +41,7 @@ def test_a_run_is_the_program_s_own_and_names_what_is_documented(run: ms.Run) ->
     with open_run(run.path) as own:
         assert (own.status, run.status) == ("finished", "completed")
     names = [name for name in dir(run) if not name.startswith("_")]
-    assert {"V", "close", "path", "status", "title"} < set(names) and len(names) == 26
+    assert {"V", "close", "path", "status", "title"} < set(names) and len(names) == 27
     assert all(inspect.getdoc(getattr(ms.Run, name)) for name in names if name != "path")
 
 
