@@ -43,12 +43,12 @@ HOSTS = {
 
 
 def relative(path: Path) -> str:
-    """A path as messages show it."""
+    """Return a path as messages show it."""
     return path.relative_to(ROOT).as_posix()
 
 
 def tree(path: Path) -> ast.Module:
-    """The syntax tree of a source file."""
+    """Return the syntax tree of a source file."""
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
@@ -60,7 +60,7 @@ Kinds = dict[type[ast.AST], list[ast.AST]]
 
 @cache
 def nodes_by_kind(path: Path) -> Kinds:
-    """Nodes of one file by their exact class; LEAVES are left out."""
+    """Return nodes of one file by their exact class; LEAVES are left out."""
     return by_kind(tree(path))
 
 
@@ -89,7 +89,7 @@ def nodes(paths: list[Path], *kinds: type[ast.AST]) -> Iterator[tuple[str, ast.A
 
 
 def python(code: str) -> str:
-    """What a clean interpreter prints for some code, run in the project's folder."""
+    """Return what a clean interpreter prints for some code, run in the project's folder."""
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120
     )
@@ -98,7 +98,7 @@ def python(code: str) -> str:
 
 
 def name_of(node: ast.AST) -> str:
-    """The last part of a dotted name; of a call or a subscript that of what it is applied to."""
+    """Return the last part of a dotted name; for a call or subscript, that of its target."""
     if isinstance(node, ast.Call):
         return name_of(node.func)
     if isinstance(node, ast.Subscript):
@@ -117,7 +117,7 @@ def dotted(node: ast.AST) -> str:
 
 
 def imports(node: ast.AST) -> list[str]:
-    """The modules that an import statement names."""
+    """Return the modules that an import statement names."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
@@ -209,7 +209,7 @@ def test_files_are_short() -> None:
 
 
 def is_public(place: str) -> bool:
-    """Whether a place is in the public module, whose docstrings are a manual."""
+    """Return True if a place is in the public module, whose docstrings are a manual."""
     return place.startswith("marginscope/")
 
 
@@ -235,13 +235,13 @@ ENUM_OR_EXCEPTION = re.compile(r"(Enum|Flag|Error|Exception|Warning)$")
 
 
 def has_abstract_method(cls: ast.ClassDef) -> bool:
-    """Whether a class declares an abstract method."""
+    """Return True if a class declares an abstract method."""
     methods = [item for item in cls.body if isinstance(item, ast.FunctionDef)]
     return any(name_of(mark) == "abstractmethod" for m in methods for mark in m.decorator_list)
 
 
 def is_plain(cls: ast.ClassDef) -> bool:
-    """Whether a class is final, abstract, or one of the kinds that hold values only."""
+    """Return True if a class is final, abstract, or one of the kinds that hold values only."""
     if {name_of(mark) for mark in cls.decorator_list} & {"final", "dataclass"}:
         return True
     bases = [name_of(base) for base in cls.bases]
@@ -300,7 +300,7 @@ LISTS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BoolOp, ast.Match)  # of `s
 
 
 def strings_in(node: ast.AST) -> set[str]:
-    """The strings that stand in a list, tuple, set, as keys of a dictionary, or between `or`s."""
+    """Return the strings in a list, tuple, set, among a dictionary's keys, or between `or`s."""
     parts: Sequence[ast.expr | None] = ()
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
         parts = node.elts
@@ -320,7 +320,7 @@ def strings_in(node: ast.AST) -> set[str]:
 
 
 def lists_kinds(node: ast.AST) -> bool:
-    """Whether a node names two kinds or more of one sort."""
+    """Return True if a node names two kinds or more of one sort."""
     named = strings_in(node)
     if len(named) < 2:
         return False
@@ -364,7 +364,7 @@ def test_lists_of_kinds_are_told_from_other_lists(subtests: pytest.Subtests) -> 
 
 
 def keeps_alive(call: ast.Call) -> bool:
-    """Whether a call connects a signal to a lambda or a partial, which keeps a view alive."""
+    """Return True if a call connects a signal to a lambda or partial, which keeps a view alive."""
     if not (isinstance(call.func, ast.Attribute) and call.func.attr == "connect"):
         return False
     given = [*call.args, *(word.value for word in call.keywords)]
@@ -402,7 +402,7 @@ def flag_set(statement: ast.stmt) -> tuple[str, bool] | None:
 
 
 def leaves_flags(function: ast.FunctionDef) -> bool:
-    """Whether a function sets a flag and resets it further down, unless something is raised."""
+    """Return True if a function sets a flag and resets it later, unless something is raised."""
     for node in ast.walk(function):
         block = getattr(node, "body", None)
         flags = [flag_set(statement) for statement in block] if isinstance(block, list) else []
@@ -475,7 +475,7 @@ def find_drawing_in_the_window() -> list[str]:
 
 
 def runs_foreign_code(node: ast.AST) -> bool:
-    """Whether a node could run code out of a file: pickle, eval, exec, torch.load."""
+    """Return True if a node could run code out of a file: pickle, eval, exec, torch.load."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         loaders = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "shelve", "marshal"}
         return any(name.split(".")[0] in loaders for name in imports(node))
@@ -706,7 +706,7 @@ def test_foreign_code_is_told_from_other_code(subtests: pytest.Subtests) -> None
 
 @cache
 def tracked_files() -> list[Path]:
-    """The project's text files: those git knows or would add; without git those of its folders."""
+    """Return the text files that git knows or would add; without git those of the folders."""
     if shutil.which("git") and (ROOT / ".git").exists():
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
@@ -720,12 +720,12 @@ def tracked_files() -> list[Path]:
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file is text; bytecode and files with NUL bytes are not."""
+    """Return True if a file is text; bytecode and files with NUL bytes are not."""
     return path.suffix != ".pyc" and b"\0" not in path.read_bytes()[:4096]
 
 
 def lines_with(pattern: re.Pattern[str], paths: list[Path]) -> Iterator[tuple[str, re.Match[str]]]:
-    """Every place in some files where a pattern is found, with the match."""
+    """Yield every place in some files where a pattern is found, with the match."""
     for path in paths:
         text = path.read_text(encoding="utf-8", errors="replace")
         for number, line in enumerate(text.splitlines(), start=1):

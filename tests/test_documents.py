@@ -39,18 +39,18 @@ ELSEWHERE = re.compile(
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading, as GitHub makes it."""
+    """Return the anchor of a heading, as GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
 def headings(page: Path, level: str = "#+") -> list[str]:
-    """The headings of a page, without what stands in blocks of code."""
+    """Return the headings of a page, without what stands in blocks of code."""
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     return re.findall(rf"^{level} (.+)$", text, flags=re.MULTILINE)
 
 
 def cited(pattern: re.Pattern[str], paths: list[Path]) -> Iterator[tuple[str, str]]:
-    """What the groups of a pattern (or all of it) hold wherever it is found, with the place."""
+    """Yield what a pattern's groups (or all of it) hold wherever it matches, with the place."""
     for place, match in lines_with(pattern, paths):
         for found in match.groups() or (match[0],):
             if found:
@@ -58,7 +58,7 @@ def cited(pattern: re.Pattern[str], paths: list[Path]) -> Iterator[tuple[str, st
 
 
 def is_module(name: str) -> bool:
-    """Whether a dotted name leads to a module, or to a name that a module's source has."""
+    """Return True if a dotted name leads to a module, or to a name that a module's source has."""
     path, parts = ROOT, name.split(".")
     while parts and (path / parts[0]).is_dir():
         path /= parts.pop(0)

@@ -56,7 +56,7 @@ Call = Callable[..., str]
 
 @pytest.fixture(scope="module", autouse=True)
 def kinds() -> Iterator[None]:
-    """The kinds of tests.extension, registered for these tests alone."""
+    """Yield the kinds of tests.extension, registered for these tests alone."""
     before = [dict(registry) for registry in REGISTRIES]
     for name in FILES:
         importlib.import_module(f"tests.extension.{name}")
@@ -114,7 +114,7 @@ def problem(dynamics: dict[str, Any] | None = None, **tables: dict[str, Any]) ->
 
 
 def outputs(flat: torch.Tensor, x: torch.Tensor, m: int) -> torch.Tensor:
-    """f(x) as docs/extend.md defines it, for autograd: the second route to every number here."""
+    """Return f(x) as docs/extend.md defines it, for autograd: the second route of this file."""
     a, V = flat[:m], flat[m:].reshape(m, -1)
     return torch.relu(x @ V.T) @ a**3
 

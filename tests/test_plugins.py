@@ -32,7 +32,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of installed packages with the example of the documents; all is undone after."""
+    """Yield a folder of installed packages with the documents' example; undo everything after."""
     folder = tmp_path / "site"
     shutil.copytree(EXAMPLE / "my_paper", folder / "my_paper")
     about = folder / "my_paper-0.1.0.dist-info"
@@ -91,7 +91,7 @@ def test_nothing_is_loaded_before_trust(site: Path, call: Call) -> None:
     with pytest.raises(UntrustedCodeError, match=r'^network\.kind = "?\'?signed_square'):
         build_experiment({"network": {"kind": "signed_square"}}, "form")
     status, out, _ = call("trust", "my-paper")
-    assert status == 0 and "# ---- my_paper/kinds.py" in out and "say so with --yes" in out
+    assert status == 0 and "# ---- my_paper/kinds.py" in out and "add --yes" in out
     assert "my_paper" not in sys.modules and "signed_square" not in NETWORKS
     assert not (site / "runs").exists()
 

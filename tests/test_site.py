@@ -66,7 +66,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sources, with the figure and the verdicts of one study."""
+    """Return the sources, with the figure and the verdicts of one study."""
     folder = tmp_path_factory.mktemp("site")
     result = result_of(SMALL, jobs=1, kept=folder / "kept")
     sources.write(folder / "source", {SMALL: result})
@@ -75,7 +75,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(work: Path) -> dict[Path, Page]:
-    """The pages as Sphinx builds them: a warning would fail it."""
+    """Return the pages as Sphinx builds them: a warning would fail it."""
     assert built(work / "source", work / "html") == 0
     return {path: Page(path) for path in (work / "html").rglob("*.html")}
 

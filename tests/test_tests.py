@@ -16,7 +16,7 @@ TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 
 
 def times_the_clock(node: ast.AST) -> bool:
-    """Whether an assert reads a clock: it fails where the machine has something else to do."""
+    """Return True if an assert reads a clock, so that it fails on a busy machine."""
     if not isinstance(node, ast.Assert):
         return False
     calls = [one for one in ast.walk(node.test) if isinstance(one, ast.Call)]
@@ -28,7 +28,7 @@ def times_the_clock(node: ast.AST) -> bool:
 
 
 def gives_up(node: ast.AST) -> bool:
-    """Whether a call leaves a test out while it runs, or takes its failure for granted."""
+    """Return True if a call leaves a test out while it runs, or takes its failure for granted."""
     return isinstance(node, ast.Call) and dotted(node.func) in {
         "pytest.skip",
         "pytest.xfail",

@@ -27,7 +27,7 @@ SCRIPT = "import sys; sys.argv[0] = {name!r}; from {module} import {function} as
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of a copy of the source, built without a network."""
+    """Return a wheel of a copy of the source, built without a network."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     source.mkdir()
@@ -62,7 +62,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(name: str) -> str:
-    """What the script of that name does."""
+    """Return what the script of that name does."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     entry = (project["scripts"] | project["gui-scripts"])[name]
     module, function = entry.split(":")

@@ -29,7 +29,7 @@ from core.data.preview import Plane, Preview
 from core.figures.palette import Palette
 
 COORDINATES = "coordinates"
-WAITING = "Drawing the data ..."
+WAITING = "Sampling the data ..."
 MARKER, SWATCH = 7.0, 16
 PICTURE, PICTURE_GAP = 48, 8
 MOST_CLASSES = 12  # in the list of counts

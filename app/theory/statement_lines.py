@@ -238,7 +238,10 @@ SWATCH = 22.0
 
 
 def hue_of_stretch(stretch: Stretch, upper: bool) -> Hue:
-    """Return the colour of a stretch: that of errors if it fails under its hypotheses."""
+    """Return the colour of a stretch, in the upper lane (hypotheses) or the lower (conclusion).
+
+    A conclusion that fails under its hypotheses has the colour of errors.
+    """
     if stretch.state == "HOLDS":
         return "positive"
     if stretch.state == "FAILS":

@@ -57,7 +57,7 @@ PRESSES = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 @final
 class TimeRows(QWidget):
-    """Rows of the statements."""
+    """Rows of stretches of time, one for each statement; a click seeks the start of a stretch."""
 
     moment_requested = Signal(float)  # start of the chosen stretch
     row_reached = Signal(int, int)  # top and bottom of the row with the keyboard cursor

@@ -121,7 +121,7 @@ def trust_run(arguments: argparse.Namespace) -> int:
             trust.trust(code)
         print_line(f"# Trusted: {path} can be read now.")
     else:
-        print_line(f"# Reading {path} runs this code. If you trust it, say so with --yes.")
+        print_line(f"# Reading {path} runs this code. If you trust it, add --yes.")
     return 0
 
 

@@ -215,7 +215,7 @@ def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
 def is_slow(s: State, gained: float) -> bool:
     """Return True if some example is not classified, and a step is at most a thousandth of t.
 
-    Such a network may be stuck all the same, and move by nothing but chatter.
+    `gained` is ln dt of the step. Such a network may be stuck, and move by nothing but chatter.
     """
     late: bool = s.ln_t > LONG and gained < s.ln_t - SHORT
     return late and bool(s.smoothed <= 0.0)

@@ -284,7 +284,7 @@ class ArrayEngine(BatchEngine):
 def make_batch_engine(
     problem: Problem, rule: Rule, dtype: Any, limit: float, batch: int, full: bool = False
 ) -> BatchEngine:
-    """Return the engine for a problem: rows, else compiled, else arrays without a twin.
+    """Return the fastest engine for a problem: one example a step, compiled, or NumPy arrays.
 
     Parameters
     ----------

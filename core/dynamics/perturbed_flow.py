@@ -37,7 +37,7 @@ Replacement = tuple[int, NDArray[np.int64], Array]
 
 
 def perturbed_start(problem: Problem) -> Problem:
-    """Return the problem with its particles at t = 0 as the section defines them."""
+    """Return the problem at the particles of its section: on a sphere, an atom, or its own."""
     dynamics, start = problem.experiment.dynamics, problem.start
     assert isinstance(dynamics, PerturbedFlow)
     if dynamics.particles == "network" or start.continues is not None:

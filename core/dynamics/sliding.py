@@ -79,7 +79,7 @@ class Sliding:
         return small and plain and network.direct and not network.fixed
 
     def advance(self, theta: Array, previous: Array, s: state.State, marks: Array) -> int:
-        """Take one step of the flow whose state this is; return STICKS, or why the flow ends.
+        """Take one implicit step of the flow whose state is `s`; return STICKS while it goes on.
 
         If no implicit step above four times the longest explicit one is found, explicit steps
         follow for a while.

@@ -45,7 +45,7 @@ from core.reference.master import Master, Solution
 
 @final
 class FixedPattern(Enum):
-    """Fixed activation pattern besides the signs of the nodes."""
+    """Activation pattern held fixed in a limit, beside the sign of each node's a_j."""
 
     GATES = "activation patterns of the neurons, with free inner weights"
     CONES = "activation patterns of the neurons, by their inner weights"

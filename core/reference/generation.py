@@ -101,7 +101,7 @@ def distinct_directions(V: Array, values: Array, least: float, max_count: int) -
 
 
 def nearest_to_use(prices: Array, weights: Array) -> NDArray[np.bool_]:
-    """Return which columns to keep: all with a weight, and the KEPT with the highest prices.
+    """Select columns: all with a weight, and the COLUMNS_RETAINED of the highest prices.
 
     Parameters
     ----------

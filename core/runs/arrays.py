@@ -128,7 +128,7 @@ def read_array(
     dtype, text, crc = rows[0]
     shape = _shape(connection, name, text)
     if prod(shape) > largest:
-        raise connection.fault(f"its array {name} is longer than it can be")
+        raise connection.fault(f"its array {name} is longer than allowed")
     if dtype not in DTYPES:
         raise connection.fault(f"its array {name} is not of type float64 or float32")
     size = prod(shape) * np.dtype(DTYPES[dtype]).itemsize

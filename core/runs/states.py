@@ -177,7 +177,7 @@ def read_history(connection: Connection, header: RunHeader) -> History | None:
     has_same_count = steps.shape == times.shape == rho.shape == (count,) and complete.shape == (1,)
     has_same_count = has_same_count and (errors is None or errors.shape == (count + 1,))
     if not has_same_count or parameters.shape != (count, size) or count >= most_earlier(size):
-        raise connection.fault("its earlier frames are not as many as their numbers")
+        raise connection.fault("its earlier frames and their times differ in number")
     if end is None or (np.diff(np.append(times, end)) <= 0.0).any():
         raise connection.fault("its earlier frames are not in the order of time")
     if (np.diff(np.append(steps, header.meta.start.step)) < 0.0).any() or steps.min() < 0.0:

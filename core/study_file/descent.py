@@ -67,7 +67,7 @@ class StochasticGradientDescent(DynamicsSection):
     step: float | None = setting(
         None,
         meaning="step size eta; default 1/(5 max_i l''(p_i) |grad f(x_i)|^2) at the start, a tenth "
-        "of where a single example becomes unstable",
+        "of the step at which a single example becomes unstable",
         gt=0,
     )
     batch: int = setting(
@@ -114,7 +114,7 @@ class Adam(DynamicsSection):
     beta2: float = setting(0.999, meaning="decay of the mean of its square", ge=0, lt=1)
     eps: float = setting(
         1e-8,
-        meaning="added to the root of the mean square; 0: nothing, weights without a slope stay",
+        meaning="added to the root of the mean square; 0: nothing; weights without a slope stay",
         ge=0,
         le=1,
     )

@@ -23,8 +23,8 @@ class LabelNoise(DynamicsSection):
     kind: Literal["label_noise"] = "label_noise"
     step: float | None = setting(
         None,
-        meaning="step size eta; default 1/(5 max_i |grad f(x_i)|^2) at the start, a tenth of where "
-        "a single example becomes unstable",
+        meaning="step size eta; default 1/(5 max_i |grad f(x_i)|^2) at the start, a tenth of the "
+        "step at which a single example becomes unstable",
         gt=0,
     )
     sigma: float = setting(

@@ -351,7 +351,7 @@ def value_text(value: object) -> str:
 
 def _short(number: re.Match[str]) -> str:
     value = float(number.group())
-    return f"{value:g}" if isfinite(value) else "a number of so many digits"
+    return f"{value:g}" if isfinite(value) else "a number of too many digits"
 
 
 def _without_kind(location: tuple[int | str, ...], tables: Mapping[str, Any]) -> tuple[str, ...]:

@@ -107,6 +107,7 @@ def compare_time(context: Context) -> Comparison:
 
 
 def proxy(context: Context) -> Comparison:
+    """Compare the constant of the proxy PL inequality with 1."""
     return common.compare_all_frames(">=", 1.0, context.trace("proxy_pl"), "proxy_pl")
 
 

@@ -191,6 +191,7 @@ def theorem_4_1(context: Context) -> Comparison:
 
 
 def theorem_4_1_late(context: Context) -> Comparison:
+    """Compare the margin with gamma_D/32 after the second time of the theorem."""
     gamma = population_gamma(context)
     return after_time(context, second_log10(context, gamma), gamma / 32.0)
 

@@ -205,6 +205,7 @@ def distance_stays(context: Context) -> Comparison:
 
 
 def smoothed_after(context: Context) -> Comparison:
+    """Compare the smoothed margin with gamma_ntk^2/4096 once |W_t - W_0| passed the distance."""
     bound = common.power(context.lower("gamma_ntk"), 2) / 4096.0
     reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     trace = context.trace("smoothed_margin")

@@ -131,6 +131,7 @@ def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def classes_path(context: Context) -> Comparison:
+    """Leave the theorem on several classes open, with the last hard margin."""
     measured = common.last_value(context.trace("hard_margin"))
     reason = "gamma* of several classes is not computed, and one run is one point of the path"
     return common.leave_open(">=", common.NAN, measured, reason, "margins")

@@ -124,7 +124,7 @@ def test_no_point_of_the_sphere_is_beyond_them_and_kinds_are_what_is_around(slop
 
 
 def around(one: Extremal, X: np.ndarray, y: np.ndarray, slope: float, generator) -> np.ndarray:
-    """G - G(u) at points near u, those among them at which the kinks of u stay kinks."""
+    """Return G - G(u) at points near u, those among them at which the kinks of u stay kinks."""
     fixed = np.vstack([X[one.signs == 0], one.u])
     free = np.linalg.svd(fixed)[2][len(fixed) :]
     along = np.vstack([free, -free, generator.standard_normal((2_000, len(one.u)))])

@@ -69,7 +69,7 @@ FEW_FILES = 20  # whose lines are read by those who ask for them, such as librar
 
 
 def set_up(path: object, asked: Mapping[str, str]) -> tuple[int, int, float]:
-    """Heaps, bytes of a large block in pages of its own, and the threads' interval."""
+    """Return heaps, bytes of a large block in pages of its own, and the threads' interval."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
     out = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(path)],

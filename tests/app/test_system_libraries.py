@@ -19,13 +19,13 @@ GLIB = "libglib-2.0.so.0: cannot open shared object file: No such file or direct
 
 
 def error_about(library: str) -> OSError:
-    """What the loader says of a library that is not there."""
+    """Return what the loader says of a library that is not there."""
     return OSError(f"{library}: cannot open shared object file: No such file or directory")
 
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The libraries that the system does not have; plugins need the cursors of X11."""
+    """Return the libraries that the system does not have; plugins need the cursors of X11."""
     lacks: set[str] = set()
 
     def load(name: str) -> None:

@@ -63,7 +63,7 @@ def test_words_that_are_begun_come_before_letters_inside_of_others() -> None:
 
 
 def brute(text: str, one: SearchEntry) -> bool:
-    """Whether all words are somewhere, or the letters stand in the title in their order."""
+    """Return True if all words are somewhere, or the letters stand in the title in their order."""
     everywhere = f"{one.title}\n{one.kind}\n{one.detail}".lower()
     if all(word in everywhere for word in text.lower().split()):
         return True

@@ -45,7 +45,7 @@ def sentence(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def lying_npz(path: Path, shape: tuple[int, ...], content: bytes, size: int | None = None) -> Path:
-    """An NPZ whose array x says that it has a shape, and holds something else."""
+    """Return an NPZ whose array x says that it has a shape, and holds something else."""
     header = repr({"descr": "<f8", "fortran_order": False, "shape": shape}).encode()
     header += b" " * (63 - (len(header) + 10) % 64) + b"\n"
     npy = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + content
@@ -212,7 +212,7 @@ def test_tables_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def peak(code: str) -> int:
-    """Bytes by which a process grows while it runs some code, imports left out."""
+    """Return bytes by which a process grows while it runs some code, imports left out."""
     before = (
         "import resource, numpy\nfrom pathlib import Path\nfrom core.data.text_table import *\n"
     )

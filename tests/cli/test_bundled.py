@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="a script that is a p
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """A program that does not take the options of an interpreter by itself."""
+    """Return a program that does not take the options of an interpreter by itself."""
     path = tmp_path / "marginscope-core"
     script = tmp_path / "loader.py"
     script.write_text(PROGRAM.format(root=str(ROOT), program=str(path)))

@@ -55,7 +55,7 @@ print(*(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children
 
 @contextmanager
 def started(*commands: tuple[tuple[str, ...], int, Path]) -> Iterator[subprocess.Popen[str]]:
-    """The program with commands, each with the most bytes of a file and where what it says goes."""
+    """Yield a process of the program's commands, each with a file limit and an output."""
     told = json.dumps(commands, default=str)
     words = [sys.executable, "-c", COMMANDS, told]
     with subprocess.Popen(

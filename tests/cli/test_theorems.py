@@ -37,7 +37,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def known(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache in which the margins of that run are known."""
+    """Return a cache in which the margins of that run are known."""
     folder = tmp_path_factory.mktemp("known")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("MARGINSCOPE_CACHE", str(folder))

@@ -34,7 +34,7 @@ RNG = np.random.default_rng(5)
 def run(
     name: str, times: np.ndarray, values: np.ndarray, family: str = "", **more: np.ndarray
 ) -> RunTraces:
-    """A run with t = 0 before its other frames."""
+    """Return a run with t = 0 before its other frames."""
     return RunTraces(
         name,
         family,
@@ -47,7 +47,7 @@ def run(
 
 @pytest.fixture
 def two() -> tuple[RunTraces, RunTraces]:
-    """Two runs with other cadences, that have three moments in common."""
+    """Return two runs with other cadences, that have three moments in common."""
     first, other = np.array([-1.0, 0.0, 1.0, 2.0, 3.0]), np.array([-0.5, 0.0, 1.0, 1.7, 2.0, 2.5])
     return run("A", first, np.sin(first)), run("B", other, np.cos(other))
 

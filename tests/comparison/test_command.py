@@ -19,7 +19,7 @@ from tests.support.commands import Call
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two seeds of one width, and another width with another cadence."""
+    """Return two seeds of one width, and another width with another cadence."""
     folder = tmp_path_factory.mktemp("compared")
     paths = [folder / f"{name}.msrun" for name in ("a", "b", "c")]
     recorded(paths[0], "recording.frames=12", "run.seed=0")
@@ -125,7 +125,7 @@ def test_figures_are_drawn(
 
 @pytest.fixture(scope="module")
 def loops(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Recordings of other programs: two over the same times, and one that begins after them."""
+    """Return recordings of other programs: two over the same times, and one that starts later."""
     folder = tmp_path_factory.mktemp("loops")
     generator = np.random.default_rng(0)
     paths = []

@@ -17,7 +17,7 @@ MOST = 10
 
 
 def described(stem: str, **values: Any) -> RunDescription:
-    """A run of default settings, but for some (network_m=16 is network.m = 16)."""
+    """Return a run of default settings, but for some (network_m=16 is network.m = 16)."""
     settings = flatten_sections(Experiment().model_dump(mode="json"))
     changes = {key.replace("_", ".", 1): value for key, value in values.items()}
     return RunDescription(settings | changes, "A study", stem)

@@ -63,7 +63,7 @@ def branched_at(child: Path, path: Path, frame: int, *settings: str) -> Status:
 
 
 def physical(found: RecordedRun, frame: int) -> dict[str, np.ndarray]:
-    """All weights by name, as they are."""
+    """Return all weights by name, as they are."""
     network = found.network
     flat = network.physical(found.parameters(frame), float(found.rho[frame]))
     return {**network.fixed, **network.unpack(flat)}

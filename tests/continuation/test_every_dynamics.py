@@ -50,7 +50,7 @@ class Kind:
     sizes: dict[str, int] = field(default_factory=dict)
 
     def problem(self) -> Problem:
-        """The small problem, to log10 t = 1, of about twenty-four frames."""
+        """Return the small problem, to log10 t = 1, of about twenty-four frames."""
         dynamics = {"until_log10_time": 1.0, **self.dynamics}
         tables = {"recording": {"frames": 24}, **self.tables}
         return prepare(small_problem(self.case, dynamics, **self.sizes, **tables))
@@ -207,7 +207,7 @@ def stop_after(path: Path, problem: Problem, frames: int) -> None:
 
 
 def in_small_chunks(problem: Problem) -> Integrator:
-    """The integrator of a problem, which is so small that one chunk would do all of it."""
+    """Return the integrator of a problem, which is so small that one chunk would do all of it."""
     made = make_integrator(problem)
     assert not isinstance(made, Replay)  # the state of the last frame is in the file
     inner: Any = made

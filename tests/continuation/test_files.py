@@ -226,7 +226,7 @@ def test_other_settings_begin_anew(tmp_path: Path) -> None:
 
 
 def put(name: str, values: object, shape: object = None, dtype: str = "float64") -> object:
-    """A statement that sets an array, with a checksum that matches."""
+    """Return a statement that sets an array, with a checksum that matches."""
     data = np.asarray(values, dtype=np.float64).tobytes()
     count = len(data) // 8
     text = f"[{count}]" if shape is None else str(shape)
@@ -334,7 +334,7 @@ def test_names_that_are_none(statement: object, words: str, tmp_path: Path) -> N
         (put("state_39_theta", np.zeros(8), "[2, 4]"), "not a list"),
         (put("state_39_theta", np.zeros(8), "[9]"), "as long as its shape"),
         (put("state_39_theta", np.zeros(8), dtype="int64"), "not of type"),
-        (put("state_39_theta", np.zeros(200_000)), "longer than it can be"),
+        (put("state_39_theta", np.zeros(200_000)), "longer than allowed"),
         ("UPDATE array SET crc32 = crc32 + 1 WHERE name = 'state_39_theta'", "checksum"),
         ("UPDATE array SET shape = '[1e99]' WHERE name = 'state_39_theta'", "shape"),
         ("DELETE FROM array WHERE name = 'state_39_theta'", "are needed"),
@@ -355,9 +355,9 @@ def test_rows_that_are_no_states(statement: object, words: str, tmp_path: Path) 
     ("statement", "words"),
     [
         (put("history_times", np.zeros(9)), "order of time"),
-        (put("history_times", np.zeros(3)), "as many as their numbers"),
+        (put("history_times", np.zeros(3)), "times differ in number"),
         (put("history_rho", np.full(9, np.nan)), "not finite"),
-        (put("history_parameters", np.zeros(9)), "as many as their numbers"),
+        (put("history_parameters", np.zeros(9)), "times differ in number"),
         (put("history_steps", -np.arange(9.0)), "order of steps"),
         ("DELETE FROM array WHERE name = 'history_rho'", "cannot be read"),
         ("UPDATE array SET crc32 = crc32 + 1 WHERE name = 'history_parameters'", "checksum"),

@@ -46,7 +46,7 @@ def problem_of(case: Case, dynamics: dict[str, Any]) -> Problem:
 def both(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Path]:
-    """A run in one go, and what goes on from its frame 8 by way of frame 4 of another."""
+    """Return a run in one go, and what goes on from its frame 8 by way of frame 4 of another."""
     folder = tmp_path_factory.mktemp("both")
     whole, middle, part = (folder / f"{name}.msrun" for name in ("whole", "middle", "part"))
     recorded_at(whole, problem_of(*request.param))

@@ -29,7 +29,7 @@ GD = "dynamics.kind=gd"
 
 
 def plain_descent(at: Problem, step: float, steps: int) -> np.ndarray:
-    """The textbook loop, in NumPy and float64."""
+    """Return the textbook loop, in NumPy and float64."""
     flat = at.start.parameters.copy()
     y = at.dataset.y
     for _ in range(steps):

@@ -17,7 +17,7 @@ TINY = 1e-307  # where numbers have fewer digits
 
 
 def points(most: float, seed: int) -> Array:
-    """Small ones on a log scale, others at random, both ends, and multiples of ln(2)/2."""
+    """Return small ones on a log scale, others at random, both ends, and multiples of ln(2)/2."""
     at_random = np.random.default_rng(seed).uniform(0.0, most, 500)
     edges = np.arange(0.0, most, np.log(2.0) / 2.0)
     small = np.geomspace(1e-300, most, 400)

@@ -122,7 +122,7 @@ def test_far_beyond_floating_point_time() -> None:
 
 
 def four_axes(until: float) -> Problem:
-    """Eight nodes on four orthogonal examples, of which a step is cheap however late it is."""
+    """Return eight nodes on four orthogonal examples, whose steps are cheap however late."""
     base = problem(f"dynamics.until_log10_time={until}", "recording.frames=20")
     dataset = Dataset(np.eye(4), np.array([1.0, -1.0, 1.0, -1.0]))
     section, shape = StandardNetwork(m=8), Shape(8, dataset.x)
@@ -132,7 +132,7 @@ def four_axes(until: float) -> Problem:
 
 
 def sixteen_drawn(until: float) -> Problem:
-    """Eight nodes on sixteen examples, drawn at random: late steps take seconds together."""
+    """Return eight nodes on sixteen examples, drawn at random: late steps take seconds together."""
     settings = ("recording.frames=20", "data.n=16", "data.d=6")
     return problem(f"dynamics.until_log10_time={until}", *settings, m=8)
 
@@ -228,7 +228,7 @@ def test_invariants_on_random_problems(m: int, d: int, n: int, seed: int, loss: 
 
 
 def one_neuron(a: float, v: float, until: float, marks: tuple[float, ...] = ()) -> Problem:
-    """f(x) = a relu(v x) on the single example x = 1, y = 1; few frames, since steps end there."""
+    """Return f(x) = a relu(v x) on the one example x = 1, y = 1, with few frames."""
     times = f"recording.log10_times={list(marks)}"
     base = problem(f"dynamics.until_log10_time={until}", times, "recording.frames=12")
     dataset = Dataset(np.ones((1, 1)), np.ones(1))
@@ -268,7 +268,7 @@ def test_closed_form_of_one_neuron() -> None:
 
 
 def dense_euler(at: Problem, until: float, h: float) -> np.ndarray:
-    """dW/ds = sum_i q_i grad p_i by small explicit Euler steps, plainly in NumPy."""
+    """Return dW/ds = sum_i q_i grad p_i by small explicit Euler steps, plainly in NumPy."""
     W, time = at.start.parameters.copy(), 0.0
     y, n = at.dataset.y, at.dataset.n
     while True:
@@ -374,7 +374,7 @@ def test_zero_parameters_are_refused() -> None:
 
 
 def error_on_points(at: Problem, frame: Frame) -> float:
-    """The test error on half of the fixed sample; its standard error is about .006."""
+    """Return the test error on half of the fixed sample; its standard error is about .006."""
     points = points_for_test(at)
     f = outputs(*at.network.effective(frame.parameters), points.x[::2])
     return float(np.mean(~(points.y[::2] * f > 0)))

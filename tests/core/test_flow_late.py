@@ -29,13 +29,13 @@ def frames_of(flow: Flow) -> list[Frame]:
 
 
 def smoothed(at: Problem, frame: Frame) -> float:
-    """psi/|W_h|^L at the true temperature, whatever the flow's cap was."""
+    """Return psi/|W_h|^L at the true temperature, whatever the flow's cap was."""
     factor = np.exp(at.network.degree * frame.rho)
     return at.loss.smoothed_margin(factor * at.margins(frame.parameters)) / factor
 
 
 def falls(at: Problem, frames: list[Frame]) -> list[float]:
-    """Relative falls of the smoothed margin from frame to frame, where it is positive."""
+    """Return relative falls of the smoothed margin from frame to frame, where it is positive."""
     values = [smoothed(at, frame) for frame in frames]
     return [(a - b) / a for a, b in pairwise(values) if a > 0.0]
 
@@ -101,14 +101,14 @@ def test_frames_are_the_ends_of_steps() -> None:
 
 
 def refined(at: Problem) -> Frame:
-    """The last frame of small Euler steps without a temperature cap."""
+    """Return the last frame of small Euler steps without a temperature cap."""
     flow = Flow(at)
     flow.kernel_state.euler_c, flow.kernel_state.euler_h = 0.25, 0.003
     return frames_of(flow)[-1]
 
 
 def integration_error(frames: list[Frame]) -> float:
-    """The largest error of the last decade of log10 t, as the observable takes it."""
+    """Return the largest error of the last decade of log10 t, as the observable takes it."""
     last = frames[-1].log10_time
     return max(f.diagnostics["margin_error"] for f in frames[1:] if f.log10_time >= 0.1 * last)
 

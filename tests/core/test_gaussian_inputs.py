@@ -12,7 +12,7 @@ from core.network.gaussian_inputs import ReluTeacher, angles_of_rows, pair_means
 def drawn(
     K: int = 3, M: int = 2, d: int = 7, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, ReluTeacher]:
-    """A student a (K,), W (K, d) and a teacher with both signs, in general position."""
+    """Return a student a (K,), W (K, d) and a teacher with both signs, in general position."""
     generator = np.random.default_rng(seed)
     a, W = generator.standard_normal(K), generator.standard_normal((K, d))
     c = np.where(np.arange(M) % 2 == 0, 1.0, -1.0)

@@ -36,7 +36,7 @@ EVERY = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def moved(at: Problem) -> np.ndarray:
-    """Parameters in general position, away from the start."""
+    """Return parameters in general position, away from the start."""
     flat = at.start.parameters
     return flat + 0.3 * np.random.default_rng(7).standard_normal(flat.size)
 

@@ -28,7 +28,7 @@ def network_at(case: Case) -> tuple[LinearPredictor, np.ndarray, np.ndarray]:
 
 
 def dense_coefficients(network: LinearPredictor, flat: np.ndarray) -> np.ndarray:
-    """beta by the definition, from the named blocks."""
+    """Return beta by the definition, from the named blocks."""
     blocks = list(network.unpack(flat).values())
     if network.kind == "deep_linear":
         product = blocks[0]

@@ -21,7 +21,7 @@ mpmath.mp.dps = 60
 
 
 def exact_smoothed(loss: LossFunction, p: np.ndarray) -> mpmath.mpf:
-    """l^-1(sum l(p_i)) in 60 digits, with p so scaled that exp can hold it."""
+    """Return l^-1(sum l(p_i)) in 60 digits, with p so scaled that exp can hold it."""
     values = [mpmath.mpf(float(value)) for value in p]
     if loss.kind == "exponential":
         return -mpmath.log(mpmath.fsum(mpmath.exp(-value) for value in values))

@@ -47,7 +47,7 @@ write_whole(Path(sys.argv[1]), b"1")
 
 @pytest.fixture
 def other_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a container on this machine, with the same host name."""
+    """Return the name of a container on this machine, with the same host name."""
     link = tmp_path / "namespace"
     link.symlink_to("pid:[1]")
     with monkeypatch.context() as patched:

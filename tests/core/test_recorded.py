@@ -34,7 +34,7 @@ def _recording(experiment: Experiment) -> ShippedRecording:
 
 
 def _hard_margin(problem: Problem, theta: NDArray[np.floating]) -> float:
-    """min_i y_i f(x_i) / |W|^2 of the paper's network, straight from its formula."""
+    """Return min_i y_i f(x_i) / |W|^2 of the paper's network, straight from its formula."""
     m, d = problem.network.m, problem.dataset.d
     a, v = theta[:m], theta[m:].reshape(m, d)
     f = np.maximum(problem.dataset.x @ v.T, 0.0) @ a

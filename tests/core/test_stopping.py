@@ -113,7 +113,7 @@ def is_running(pid: int) -> bool:
 
 
 def is_worker(pid: int) -> bool:
-    """Whether a process of a sweep is one that records, not one that watches over resources."""
+    """Return True if a process of a sweep records; False if it watches over resources."""
     try:
         return b"LokyProcess" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:

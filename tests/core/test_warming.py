@@ -39,7 +39,7 @@ STARTED: list[subprocess.Popen[str]] = []
 
 @pytest.fixture(autouse=True)
 def none_left() -> Iterator[None]:
-    """A test that fails leaves no process, which would be held against another test."""
+    """Yield a test that fails leaves no process, which would be held against another test."""
     yield
     while STARTED:
         with STARTED.pop() as process:  # which closes its pipes and waits
@@ -61,7 +61,7 @@ def python(*arguments: str, root: Path = ROOT) -> subprocess.Popen[str]:
 
 
 def copied(folder: Path, sources: bool) -> Path:
-    """The program as it is installed elsewhere, or bundled: with byte code alone."""
+    """Return the program as it is installed elsewhere, or bundled: with byte code alone."""
     for name in ("core", "marginscope"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)

@@ -134,7 +134,7 @@ def test_no_proof_of_what_is_not_there() -> None:
 
 
 def _twins(problem: Problem) -> np.ndarray:
-    """The start with every node alike but for a sign."""
+    """Return the start with every node alike but for a sign."""
     parts = problem.network.unpack(problem.physical_start())
     signs = np.where(np.arange(problem.network.m) % 2, 1.0, -1.0)
     a = parts["a"][0] * signs

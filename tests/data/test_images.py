@@ -124,7 +124,7 @@ def idx(array: np.ndarray, magic: int | None = None) -> bytes:
 
 
 def images(count: int, classes: int = 10) -> tuple[np.ndarray, np.ndarray]:
-    """Pixels of 4 x 3 images and labels that go round the classes."""
+    """Return pixels of 4 x 3 images and labels that go round the classes."""
     return RNG.integers(0, 256, (count, 4, 3)), np.arange(count) % classes
 
 
@@ -166,7 +166,7 @@ def test_mnist_without_test_files_holds_the_rest_out(tmp_path: Path) -> None:
 
 
 def broken(content: bytes) -> dict[str, tuple[bytes, str]]:
-    """Damaged files of images, with words of the sentence about each."""
+    """Return damaged files of images, with words of the sentence about each."""
     absurd = struct.pack(">4I", 2051, 2**31, 2**31, 4)
     return {
         "labels": (b"\0\0\x08\x01" + content[4:], "begins with the magic number 2049"),
@@ -233,12 +233,12 @@ def test_a_class_that_is_not_there(tmp_path: Path) -> None:
 
 
 def cifar(count: int) -> tuple[np.ndarray, list[int]]:
-    """Pixels (count, 3072) and labels that go round the ten classes."""
+    """Return pixels (count, 3072) and labels that go round the ten classes."""
     return RNG.integers(0, 256, (count, 3072)).astype(np.uint8), [i % 10 for i in range(count)]
 
 
 def of_python_2(pixels: np.ndarray, labels: list[int]) -> bytes:
-    """A batch as Python 2 wrote CIFAR-10's: every text is a string of bytes."""
+    """Return a batch as Python 2 wrote CIFAR-10's: every text is a string of bytes."""
 
     def text(value: bytes) -> bytes:
         if len(value) < 256:

@@ -122,7 +122,7 @@ def test_laws_on_the_corners(law: str) -> None:
 
 
 def best_margin(x: np.ndarray, y: np.ndarray) -> float:
-    """max over |a|_1 <= 1 of min y f, f = sum a_j relu(<u_j, x>) without biases, over 400 units."""
+    """Return max over |a|_1 <= 1 of min y f, f = sum a_j relu(<u_j, x>), over 400 units."""
     units = np.random.default_rng(7).standard_normal((400, x.shape[1]))
     features = y[:, None] * np.maximum(x @ (units / np.linalg.norm(units, axis=1)[:, None]).T, 0)
     rows = np.c_[-features, features, np.ones(len(y))]

@@ -49,7 +49,7 @@ SIGNS = np.array([1.0, 1.0, -1.0, -1.0])
 
 
 def by_hand(scale: str, x: Array, points: Array) -> Array:
-    """The definitions of the documentation, in NumPy."""
+    """Return the definitions of the documentation, in NumPy."""
     if scale == "unit":
         return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
     if scale == "standard":

@@ -31,19 +31,19 @@ ROWS = [f"{a},{b}" for a, b in X]
 
 
 def text(*lines: str, labels: list[Any] | None = None, header: str = "x1,x2,y") -> str:
-    """The rows of X with labels at their ends, below a header."""
+    """Return the rows of X with labels at their ends, below a header."""
     rows = [f"{row},{label}" for row, label in zip(ROWS, labels or Y, strict=True)]
     return "\n".join([*lines, *([header] if header else []), *rows, ""])
 
 
 def german(separator: str, header: str = "x1 x2 y") -> str:
-    """The same with decimal commas."""
+    """Return the same with decimal commas."""
     rows = text(header="").replace(",", "\0").replace(".", ",").replace("\0", separator)
     return header.replace(" ", separator) + "\n" + rows if header else rows
 
 
 def columns(*names: str, **more: list[Any]) -> str:
-    """A table with columns a, b of X, y and others, in the order of `names` (~ is a blank name)."""
+    """Return a table with columns a, b of X, y and others, in the order of `names` (~ is blank)."""
     known: dict[str, list[Any]] = {"a": [x[0] for x in X], "b": [x[1] for x in X], "y": Y}
     known |= more
     head = ",".join("" if name == "_" else name for name in names)
@@ -535,7 +535,7 @@ def test_arrays_that_are_not_needed_may_be_of_words(tmp_path: Path) -> None:
 
 
 def lying_mat(rows: int, stored: int, packed: bool) -> bytes:
-    """A .mat file whose matrix X says that it has rows, and `stored` bytes of values."""
+    """Return a .mat file whose matrix X says that it has rows, and `stored` bytes of values."""
     flags = struct.pack("<4I", 6, 8, 6, 0)
     sizes = struct.pack("<2I2i", 5, 8, rows, 2)
     name = struct.pack("<2I8s", 1, 1, b"X")

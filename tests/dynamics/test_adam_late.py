@@ -28,7 +28,7 @@ SIZES = {"n": 5, "d": 6, "m": 16, "seed": 3}
 
 
 def late(case: Case, low: float, **tables: Any) -> Problem:
-    """A small problem from weights with min p = `low`."""
+    """Return a small problem from weights with min p = `low`."""
     fitted = trajectory(
         small_problem(case, {"kind": "adam", "step": 0.1, "until_log10_time": 1.3}, **SIZES)
     )
@@ -40,7 +40,7 @@ def late(case: Case, low: float, **tables: Any) -> Problem:
 
 
 def wide_slopes(case: Case, f: Array, y: Array) -> Array:
-    """dl/df in 80 bits, whose exponents reach 10^-4932."""
+    """Return dl/df in 80 bits, whose exponents reach 10^-4932."""
     wide = f.astype(np.longdouble)
     if case.loss == "cross_entropy":
         own = y.astype(int)
@@ -54,7 +54,7 @@ def wide_slopes(case: Case, f: Array, y: Array) -> Array:
 
 
 def wide_adam(case: Case, at: Problem, rule: Rule, steps: int) -> Array:
-    """The published steps, with moments in 80 bits; parameters stay in float64."""
+    """Return the published steps, with moments in 80 bits; parameters stay in float64."""
     flat = at.physical_start().copy()
     first = second = np.zeros(flat.size, np.longdouble)
     for t in range(1, steps + 1):

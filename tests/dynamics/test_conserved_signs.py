@@ -22,7 +22,7 @@ SCALAR = {"kind": "scalar", "m": 4}
 def flow_of(
     data: dict[str, Any], network: dict[str, Any], frames: int = 8, seed: int = 0
 ) -> Problem:
-    """A flow of the exponential loss to t = 10^3."""
+    """Return a flow of the exponential loss to t = 10^3."""
     tables = {
         "data": data,
         "network": network,
@@ -35,7 +35,7 @@ def flow_of(
 
 
 def random_points(seed: int, most: int = 7) -> dict[str, Any]:
-    """Two to six points of both labels: on the sphere, on the axes with repetitions, or corners."""
+    """Return two to six points of both labels: on the sphere, repeated on the axes, or corners."""
     generator = np.random.default_rng(seed)
     n, d = int(generator.integers(2, most)), int(generator.integers(2, 4))
     X = generator.standard_normal((n, d))
@@ -67,7 +67,7 @@ def assert_signs_stay(problem: Problem, run: list[Frame], names: tuple[str, ...]
 
 
 def exact_log_risk(problem: Problem, t: float) -> float:
-    """ln R of the exact flow from a balanced start of a scalar network.
+    """Return ln R of the exact flow from a balanced start of a scalar network.
 
     u_j = |a_j b_j| = u_j(0) exp(2 (Z' lambda)_j), d lambda/dt = q, R = mean exp(-Z u)
     (telgarsky22, 3.2).

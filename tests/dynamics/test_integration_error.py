@@ -29,7 +29,7 @@ ROUNDING = 1e-12
 
 
 def random_flow(seed: int, largest: int = 24, until: float = 3.0) -> Problem:
-    """A flow on parity, Gaussian mixtures, or modular addition."""
+    """Return a flow on parity, Gaussian mixtures, or modular addition."""
     generator = np.random.default_rng(seed)
     kind = KINDS[seed % len(KINDS)]
     d, n = int(generator.integers(3, 8)), int(generator.integers(6, 20))
@@ -51,7 +51,7 @@ def random_flow(seed: int, largest: int = 24, until: float = 3.0) -> Problem:
 
 
 def true_margins(problem: Problem) -> Array:
-    """Hard margin of each frame, by steps of an eighth."""
+    """Return hard margin of each frame, by steps of an eighth."""
     flow = make_integrator(problem)
     assert isinstance(flow, LogTimeFlow)
     s = flow.kernel_state
@@ -68,7 +68,7 @@ def true_margins(problem: Problem) -> Array:
 
 
 def gaps(problem: Problem, path: Path) -> tuple[Array, Array]:
-    """The true error of each frame's hard margin after the first, and the one that is printed."""
+    """Return the true and the printed error of each later frame's hard margin."""
     problem = prepare(problem)
     recorded_at(path, problem)
     true = true_margins(problem)

@@ -62,7 +62,7 @@ def test_against_a_stiff_solver_in_plain_time(loss: str) -> None:
 
 
 def exactly(at: Problem, times: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """u (frames, m) by LSODA in plain time, and the risks."""
+    """Return u (frames, m) by LSODA in plain time, and the risks."""
     Z, _ = features(at)
     begin = np.log(np.abs(at.physical_start()[: at.network.m]) ** 2)
 
@@ -264,7 +264,7 @@ def test_the_normalised_network_at_t_300() -> None:
 
 
 def gap_of(path: Path, kind: str, step: float) -> float:
-    """mirror_gap at t = 50 of gradient descent."""
+    """Return mirror_gap at t = 50 of gradient descent."""
     settings = (f"network.kind={kind}", "dynamics.kind=gd", f"dynamics.step={step}")
     more = ("loss.kind=logistic", "data.d=6", "recording.frames=5", "recording.log10_times=[]")
     recorded(path, *settings, *more, f"dynamics.until_log10_time={np.log10(50.0)}")

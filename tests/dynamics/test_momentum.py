@@ -64,7 +64,7 @@ def test_engines_agree(kind: str) -> None:
 
 
 def quadratic(kind: str, step: float, beta: float) -> Problem:
-    """f = w x on x = 1, y = 1 by (f - y)^2/2: R = (w - 1)^2/2, of curvature 1."""
+    """Return f = w x on x = 1, y = 1 by (f - y)^2/2: R = (w - 1)^2/2, of curvature 1."""
     dynamics = {"kind": kind, "step": step, "beta": beta, "until_log10_time": np.log10(400 * step)}
     tables = {
         "data": {"kind": "points", "points": [[1.0, 1], [-1.0, -1]]},

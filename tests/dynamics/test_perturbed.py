@@ -25,12 +25,12 @@ FLOW = ("dynamics.kind=perturbed", f"loss.l2={L2}", "loss.kind=logistic", "recor
 
 
 def perturbed(*settings: str, m: int = 60) -> Problem:
-    """Parity in the plane of four coordinates, unless settings say otherwise."""
+    """Return Parity in the plane of four coordinates, unless settings say otherwise."""
     return prepare(problem(*FLOW, "data.d=4", "recording.log10_times=[]", *settings, m=m))
 
 
 def objective(at: Problem, flat: np.ndarray) -> float:
-    """R + lambda |W|^2."""
+    """Return R + lambda |W|^2."""
     return float(at.loss.value(at.margins(flat)).mean() + L2 * flat @ flat)
 
 

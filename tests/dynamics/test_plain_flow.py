@@ -51,7 +51,7 @@ def risk(problem: Problem, frame: Frame) -> float:
 
 
 def positive_node(step: float) -> Iterator[tuple[float, float, float]]:
-    """(t, p, p exactly) of a balanced node a = v > 0 on x = y = 1: dp/dt = 2 p (1 - p), p = a v."""
+    """Yield (t, p, p exactly) of a node a = v > 0 on x = y = 1: dp/dt = 2 p (1 - p), p = a v."""
     for seed in range(20):
         problem = problem_of(
             data={"kind": "orthonormal", "y": [1.0]},

@@ -49,7 +49,7 @@ class Objective:
 
 
 def random_case(seed: int, m: int = 3, n: int = 12, d: int = 3) -> tuple[Array, Array, Weights]:
-    """Points of which some come twice, with either label, and a network."""
+    """Return points of which some come twice, with either label, and a network."""
     r = np.random.default_rng(seed)
     x, y = r.standard_normal((n, d)), r.choice([-1.0, 1.0], n)
     x[-2:], y[-2:] = [x[0], -2.0 * x[1]], [-y[0], y[1]]
@@ -114,7 +114,7 @@ def test_parallel_points_make_one_hyperplane() -> None:
 
 
 def sliding_field(at: Problem, held: NDArray[np.bool_]) -> object:
-    """Filippov's field: the element of least norm of the subdifferential, by least squares.
+    """Return Filippov's field: the element of least norm of the subdifferential, by least squares.
 
     `held` (m, n) are the kinks on which nodes lie; sigma_ij in [0, 1] of each is chosen.
     """
@@ -233,7 +233,7 @@ def test_a_state_without_implicit_steps_gets_them(kind: str, slides: bool) -> No
 
 
 def conflicting(folder: Path, until: float, *settings: str, m: int) -> Problem:
-    """24 corners of a cube, of which six come with both labels."""
+    """Return 24 corners of a cube, of which six come with both labels."""
     r = np.random.default_rng(3)
     x = r.choice([-1.0, 1.0], size=(24, 4))
     y = x[:, 0] * x[:, 1]
@@ -254,7 +254,7 @@ def test_points_with_both_labels_have_the_risk_of_their_odds(tmp_path: Path) -> 
 
 
 def random_labels(folder: Path, seed: int, *settings: str) -> Problem:
-    """Points of any kind with labels of no rule, some of them twice with either; few nodes."""
+    """Return points of any kind with random labels, some of them twice with either; few nodes."""
     r = np.random.default_rng(seed)
     n, d, m = int(r.integers(2, 31)), int(r.integers(1, 6)), int(r.integers(1, 9))
     x = r.choice([-1.0, 1.0], size=(n, d)) if r.random() < 0.5 else r.standard_normal((n, d))

@@ -113,7 +113,7 @@ def test_a_run_says_what_is_special_about_its_data_and_step(
 
 
 def said_by(log10_time: Callable[[float], float], end: float, log_time: bool, within: float) -> str:
-    """Sentences on a run at log10_time(seconds), checked every 10 ms for 13 s."""
+    """Return sentences on a run at log10_time(seconds), checked every 10 ms for 13 s."""
     now = [0.0]
     watch = PaceWatch(end, log_time, "choose less", clock=lambda: now[0])
     found = []

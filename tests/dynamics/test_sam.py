@@ -29,7 +29,7 @@ SAM = {"kind": "sam", "step": 0.02, "rho": 0.3, "until_log10_time": 0.5}
 
 
 def torch_loop(at: Problem, count: int, l2: float, l23: float) -> Array:
-    """Foret et al., Algorithm 1, on the whole training set; both gradients by autograd."""
+    """Return Foret et al., Algorithm 1, on the whole training set; both gradients by autograd."""
     import torch
 
     x, y = torch.tensor(at.inputs), torch.tensor(at.dataset.y)
@@ -101,7 +101,7 @@ def test_a_start_without_a_gradient_stays() -> None:
 
 
 def quadratic(factor: float, g: float, rho: float) -> tuple[Problem, float]:
-    """R = (w - 1)^2/2 and a start with |grad R| = g, at a step of `factor` times the edge."""
+    """Return R = (w - 1)^2/2, a start with |grad R| = g, and a step of `factor` times the edge."""
     eta = factor * 2.0 / (1.0 + rho / g)  # eta S (1 + rho S/|g|) = 2 factor at S = 1
     tables = {
         "data": {"kind": "points", "points": [[1.0, 1], [-1.0, -1]]},

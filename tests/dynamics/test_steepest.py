@@ -27,14 +27,14 @@ NORMS = ("sign", "l2", "spectral", "coordinate")
 
 
 def steepest(norm: str, steps: int, **settings: Any) -> dict[str, Any]:
-    """A dynamics of so many steps."""
+    """Return a dynamics of so many steps."""
     step = settings.get("step", 0.1)
     until = float(np.log10(step * steps))
     return {"kind": "steepest", "norm": norm, "until_log10_time": until, **settings}
 
 
 def last_of(problem: Problem) -> Array:
-    """The parameters at the end of a run."""
+    """Return the parameters at the end of a run."""
     one = make_integrator(problem)
     while True:
         chunk = one.advance()
@@ -93,7 +93,7 @@ def test_compiled_steps_along_polar_factors_are_those_of_singular_vectors(dtype:
 
 
 def sizes(norm: str, network: Network, u: Array) -> tuple[float, float]:
-    """A norm, and its dual norm, by singular values."""
+    """Return a norm, and its dual norm, by singular values."""
     blocks = network.unpack(u).values()
     singular = [
         np.array([np.linalg.norm(b)]) if b.ndim == 1 else np.linalg.svd(b, compute_uv=False)
@@ -150,7 +150,7 @@ def test_weights_of_the_outputs_have_the_direction_of_the_risk(kind: str) -> Non
 
 
 def dyadic(norm: str, steps: int, d: int, **settings: Any) -> tuple[float, Array]:
-    """min p of a linear predictor on the dyadic points, and its weights, from nearly 0."""
+    """Return min p of a linear predictor on the dyadic points, and its weights, from nearly 0."""
     tables = {
         "data": {"kind": "dyadic", "d": d},
         "network": {"kind": "fixed_outer", "m": 1, "slope": 1.0, "init_multiple": 1e-9},
@@ -182,7 +182,7 @@ def test_descents_reach_the_largest_margins_of_the_dyadic_points() -> None:
 
 
 def parity(norm: str, steps: int, seed: int, m: int = 64, **settings: Any) -> Problem:
-    """2-parity on all corners of the cube, d = 4, from N(0, .1^2)."""
+    """Return 2-parity on all corners of the cube, d = 4, from N(0, .1^2)."""
     corners = all_corners(4)
     labelled = np.column_stack([corners / 2.0, corners[:, 0] * corners[:, 1]])
     tables = {
@@ -198,7 +198,7 @@ def parity(norm: str, steps: int, seed: int, m: int = 64, **settings: Any) -> Pr
 
 
 def margins(problem: Problem, flat: Array) -> tuple[float, float, float]:
-    """min p over |W|_2^2, m |W|_inf^2 and the square of the spectral norm."""
+    """Return min p over |W|_2^2, m |W|_inf^2 and the square of the spectral norm."""
     a, V = problem.network.unpack(flat).values()
     p = float(problem.margins(flat).min())
     spectral = max(float(np.linalg.norm(a)), float(np.linalg.norm(V, 2)))
@@ -232,7 +232,7 @@ def test_each_optimiser_raises_the_margin_of_its_own_norm(
 
 
 def frames_of(problem: Problem) -> Array:
-    """The parameters of all frames, at their physical scale."""
+    """Return the parameters of all frames, at their physical scale."""
     one, frames = make_integrator(problem), list[Array]()
     while True:
         chunk = one.advance()
@@ -243,7 +243,7 @@ def frames_of(problem: Problem) -> Array:
 
 
 def distance(curve: Array, point: Array) -> float:
-    """The distance of a point from a curve through points."""
+    """Return the distance of a point from a curve through points."""
     first, along = curve[:-1], np.diff(curve, axis=0)
     places = ((point - first) * along).sum(axis=1) / (along**2).sum(axis=1)
     nearest = first + np.clip(places, 0.0, 1.0)[:, None] * along

@@ -31,7 +31,7 @@ SGD = "dynamics.kind=sgd"
 
 
 def loop(at: Problem, steps: int, batches: list[tuple[Any, Any]]) -> np.ndarray:
-    """The textbook step for each batch, in NumPy and float64."""
+    """Return the textbook step for each batch, in NumPy and float64."""
     flat, l2 = at.start.parameters.copy(), at.experiment.loss.l2
     eta = Stochastic(at).step_size
     for x, y in batches[:steps]:
@@ -42,7 +42,7 @@ def loop(at: Problem, steps: int, batches: list[tuple[Any, Any]]) -> np.ndarray:
 
 
 def passes(at: Problem, batch: int, steps: int) -> list[tuple[Any, Any]]:
-    """The batches that default_rng([seed, 2]) orders, made a second time."""
+    """Return the batches that default_rng([seed, 2]) orders, made a second time."""
     generator = np.random.default_rng([at.experiment.run.seed, 2])
     n, order = at.dataset.n, list[int]()
     while len(order) < batch * steps:

@@ -21,7 +21,7 @@ STANDARD = Case("standard", "exponential")
 
 
 def sized(n: int, d: int, m: int, case: Case = STANDARD, **settings: str) -> Problem:
-    """A problem of these sizes that has made few steps to take."""
+    """Return a problem of these sizes that has made few steps to take."""
     dynamics = {"kind": "gd", "step": 1e-3, "until_log10_time": -2.0}
     return prepare(
         small_problem(case, dynamics, n=n, d=d, m=m, recording={"frames": 3}, run=settings)

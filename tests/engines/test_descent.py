@@ -43,14 +43,14 @@ STANDARD = Case("standard", "exponential")
 
 
 def settings(at: Problem, steps: int, share: float = 0.25) -> Problem:
-    """The problem with a step well inside what is stable, and so many of them."""
+    """Return the problem with a step well inside what is stable, and so many of them."""
     step = min(0.02, share * default_step(at))
     last = float(np.log10(step * steps))
     return with_dynamics(at, GradientDescent(step=step, until_log10_time=last))
 
 
 def plain_loop(at: Problem, steps: int) -> np.ndarray:
-    """The textbook loop through core.network, in NumPy and float64."""
+    """Return the textbook loop through core.network, in NumPy and float64."""
     flat, y = at.start.parameters.copy(), at.dataset.y
     step, l2 = at.experiment.dynamics.step, at.experiment.loss.l2
     for _ in range(steps):

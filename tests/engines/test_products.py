@@ -18,7 +18,7 @@ def drawn(dtype: type, *shape: int, seed: int = 0) -> np.ndarray:
 
 
 def near(found: np.ndarray, left: np.ndarray, right: np.ndarray) -> bool:
-    """Each entry to a few roundings of its largest term.
+    """Return each entry to a few roundings of its largest term.
 
     The oracle is exact to 64 bits at least: a library's product of float64 matrices may itself be
     13 roundings off where 2,000 terms are added one after another.

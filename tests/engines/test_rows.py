@@ -31,7 +31,7 @@ def wide(case: Case, l2: float = 0.0) -> Problem:
 
 
 def full(reduced: Problem, flat: np.ndarray) -> dict[str, np.ndarray]:
-    """All arrays of a flat vector in row-space form, in plain coordinates."""
+    """Return all arrays of a flat vector in row-space form, in plain coordinates."""
     parts = reduced.network.unpack(flat)
     return {
         name: reduced.reduction.full(part) if name == "V" else part for name, part in parts.items()

@@ -51,7 +51,7 @@ def without(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def process(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """A Python in which torch cannot be imported, and no process that it starts can either."""
+    """Return a Python that cannot import torch, nor can the processes that it starts."""
     (folder / "sitecustomize.py").write_text(REFUSES_TORCH, "utf-8")
     done = subprocess.run(
         [sys.executable, *words],

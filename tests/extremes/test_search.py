@@ -43,7 +43,7 @@ def cosine(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def away_from_target(problem: Problem) -> float:
-    """1 - cos of V(0) and a fixed matrix: 0 at the best start of any norm, and 2 at the worst."""
+    """Return 1 - cos of V(0) and a fixed matrix: 0 at the best start, 2 at the worst."""
     v = problem.network.unpack(problem.physical_start())["V"]
     return 1.0 - cosine(v, TARGET[: v.shape[0], : v.shape[1]])
 

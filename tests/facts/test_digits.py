@@ -11,7 +11,7 @@ from tests.frames_in_chunks import trajectory
 
 
 def digits(kind: str) -> Problem:
-    """3 against 8, m = 512, eta = .1, 1,000 steps, in single precision (1e-6 of the risk)."""
+    """Return 3 against 8, m = 512, eta = .1, 1,000 steps in single precision."""
     tables = {
         "data": {"kind": "digits", "classes": [3, 8], "scale": "centred", "n": 300},
         "network": {"kind": kind, "m": 512},

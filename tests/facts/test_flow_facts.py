@@ -117,7 +117,7 @@ GAMMA, M = 0.5, 10
 
 @pytest.fixture(scope="module")
 def limit() -> tuple[Problem, np.ndarray]:
-    """W at log10 t = 1e4 on nearly orthogonal data that meet the hypothesis, with min p = 1."""
+    """Return W at log10 t = 1e4, with min p = 1, on nearly orthogonal data that meet (H)."""
     at = parity_problem(
         {"kind": "fixed_outer", "slope": GAMMA, "m": M},
         {"kind": "flow", "until_log10_time": 1e4, "accuracy": "numbers"},
@@ -139,7 +139,7 @@ def test_its_hypothesis_is_met(limit: tuple[Problem, np.ndarray]) -> None:
 
 
 def closed_form(at: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(lambda, v, u) of problem (3): (K o G) lambda = 1 (docs/theory.md, 5.4)."""
+    """Return (lambda, v, u) of problem (3): (K o G) lambda = 1 (docs/theory.md, 5.4)."""
     x, y, a = at.dataset.x, at.dataset.y, at.network.fixed["a"]
     m1, m2 = int((a > 0).sum()), int((a < 0).sum())
     m = m1 + m2

@@ -14,7 +14,7 @@ from tests.frames_in_chunks import trajectory
 
 
 def final_margin(m: int, noise: float, seed: int) -> float:
-    """Hard margin at log10 t = 300 from the linear solution, all nodes alike, plus noise."""
+    """Return hard margin at log10 t = 300 from the linear solution, all nodes alike, plus noise."""
     tables = {
         "data": {"kind": "two_cones", "d": 2, "n": 21, "alpha": 0.3},
         "network": {"kind": "standard", "m": m},

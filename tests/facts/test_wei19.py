@@ -15,7 +15,7 @@ from core.training.trajectory import run
 
 
 def last_values(path: Path, seed: int, l2: float) -> tuple[float, float]:
-    """(hard margin, share of patterns changed) after 20,000 steps of eta = .1 at m = 100.
+    """Return (hard margin, share of patterns changed) after 20,000 steps of eta = .1 at m = 100.
 
     In single precision, which changes the margins by 1e-5 of them.
     """

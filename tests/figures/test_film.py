@@ -29,7 +29,7 @@ SIZE = (200, 160)
 
 
 def saved(path, **arguments):
-    """A short, small film of one run, whose axes are drawn once."""
+    """Return a short, small film of one run, whose axes are drawn once."""
     settings: dict[str, Any] = {"seconds": 0.6, "frames_per_second": 10, "size": SIZE}
     settings["panel"] = "norms"
     settings |= arguments
@@ -237,7 +237,7 @@ open(out, "w").write(f"{{width}}x{{height}} {{taken}}")
 
 @pytest.fixture
 def encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """Puts an ffmpeg on the path that does something with each picture, and at the end."""
+    """Return a function that puts a fake ffmpeg on the path."""
 
     def made(each: str = "pass", end: str = "") -> Path:
         place = tmp_path / "bin" / "ffmpeg"

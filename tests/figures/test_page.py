@@ -72,7 +72,7 @@ def stops_of(runs, most=400):
 
 
 def material_of(runs, shown, kinds=PANELS):
-    """What films draw, at the frames of a page."""
+    """Return what films draw, at the frames of a page."""
     return compute_panel_data(runs, kinds, [run.frames - 1 for run in runs], shown, stops_of(runs))
 
 
@@ -265,7 +265,7 @@ def test_whole_numbers_have_room_for_the_largest(tmp_path: Path) -> None:
     problem = resolve_problem(Study("a", "", "", tables, {}, {}).cells()[0].experiment)
 
     def diagonal(problem: Problem, position: int) -> tuple[np.ndarray, float]:
-        """Node j is of class j."""
+        """Return node j is of class j."""
         return problem.network.pack({"A": np.eye(300), "V": np.ones((300, 2))}), 0.0
 
     run = write_run(problem, (-np.inf, 0.0), diagonal)

@@ -100,7 +100,7 @@ def text_of(page: Browser, selector: str) -> str:
 
 
 def inked(page: Browser) -> list[int]:
-    """How many pixels of each upper canvas have been drawn on."""
+    """Return how many pixels of each upper canvas have been drawn on."""
     counts: list[int] = page.value(
         """[...document.querySelectorAll('.plot canvas + canvas')].map((canvas) => {
           const { width, height } = canvas;
@@ -432,7 +432,7 @@ def rgb_text(colour: str, background: str = "#ffffff", opacity: float = 1.0) -> 
 
 
 def near(found: dict[str, int], wanted: str) -> int:
-    """Pixels of a colour, up to rounding."""
+    """Return pixels of a colour, up to rounding."""
     aim = np.array([int(x) for x in wanted.split(",")])
     each = ((np.array([int(x) for x in name.split(",")]), count) for name, count in found.items())
     return sum(count for colour, count in each if np.abs(colour - aim).max() <= 2)

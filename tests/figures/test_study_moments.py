@@ -77,7 +77,7 @@ def text_of(y: str, moments: str) -> str:
 
 
 def asking(y: str, moments: str) -> str:
-    """A study whose figure shows that formula at those moments, as it is named in this file."""
+    """Return a study whose figure shows that formula at those moments, under its name here."""
     return f"small{FORMULAS.index(y)}{MOMENTS.index(moments)}"
 
 
@@ -94,7 +94,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
-    """The run files that figures and trials open meanwhile."""
+    """Yield the run files that figures and trials open meanwhile."""
     opened: list[Path] = []
 
     def opening(path: Path) -> Run:

@@ -29,7 +29,7 @@ TRACE = {"kind": "traces", "x": "step", "y": ["risk", "test_error"], "names": ["
 
 
 def cells(seeds: int = 2) -> list[Any]:
-    """risk = (d + seed) / (1 + t) / m."""
+    """Return risk = (d + seed) / (1 + t) / m."""
     return [
         cell(
             lambda _n, t, d=d, m=m, seed=seed: (d + seed) / (1.0 + t) / m,

@@ -30,7 +30,7 @@ from core.study_file.validation import build_experiment
 def cell(
     value: Callable[[str, float], float], times: Any = (1.0, 10.0, 100.0), **settings: Any
 ) -> StudyCell:
-    """A cell with made-up observables; `value` gets a name and t."""
+    """Return a cell with made-up observables; `value` gets a name and t."""
     keys = {key.replace("__", "."): number for key, number in settings.items()}
     t = np.array([0.0, *times])
     with np.errstate(divide="ignore"):

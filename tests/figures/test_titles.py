@@ -34,7 +34,7 @@ LONG = (
 
 @cache
 def long_run():
-    """A run with a title of three lines."""
+    """Return a run with a title of three lines."""
     return write_run(problem_of(title=LONG))
 
 

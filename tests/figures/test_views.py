@@ -36,7 +36,7 @@ def panel_of(scene: FigureScene, kind: str, row: int = 0) -> Panel:
 
 
 def key_of(panel: Panel) -> object:
-    """What the key of a panel says; of moments in order their texts."""
+    """Return what the key of a panel says; of moments in order their texts."""
     key = panel.key.texts if isinstance(panel.key, TimeKey) else panel.key
     return key, panel.key_columns
 

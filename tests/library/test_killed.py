@@ -68,7 +68,7 @@ def thrown(root: Path) -> list[Path]:
 
 
 def check_whole(run: Path, names: tuple[str, ...]) -> None:
-    """A run has its frames, the last ones too, and its notes."""
+    """Check that a run has all its frames and notes."""
     assert run.read_bytes() == CONTENT
     assert run.with_name("a.msrun-wal").read_bytes() == WAL
     assert read_about(run).name in names
@@ -77,7 +77,7 @@ def check_whole(run: Path, names: tuple[str, ...]) -> None:
 
 
 def check_once(root: Path, names: tuple[str, ...] = ("first",)) -> None:
-    """After the next program has started, the run is in its place or in the trash, not in both."""
+    """Check that a run is in its place or in the trash, not in both, after the next start."""
     Trash(root).complete_moves()
     run, trashed = root / "a.msrun", thrown(root)
     assert len(trashed) + run.exists() == 1

@@ -80,7 +80,7 @@ def test_margins_are_taken_from_the_cache_and_never_computed(tmp_path: Path) -> 
 
 
 def known_margin(path: Path, value: float) -> None:
-    """gamma_gl of a run, as if it had been computed."""
+    """Store gamma_gl of a run, as if it had been computed."""
     with open_run(path) as run:
         file = saved_margin_path(REFERENCES["gamma_gl"], run.problem)
     save_margin(file, SavedMargin(exact_bracket(value, "by hand"), 1.0))

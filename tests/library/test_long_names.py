@@ -58,7 +58,7 @@ def test_a_run_with_a_long_name_is_thrown_away_and_restored(tmp_path: Path, size
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run whose notes two threads may change at once, as two programs do."""
+    """Return a run whose notes two threads may change at once, as two programs do."""
     monkeypatch.setattr(run_notes, "WRITING", nullcontext())
     path = tmp_path / "a.msrun"
     path.touch()

@@ -43,7 +43,7 @@ def kept_of(cells: bool) -> FixedPattern:
 
 
 def price(q: np.ndarray, x: np.ndarray, y: np.ndarray, gates: Gates) -> float:
-    """(1/2) max_j |sum_(i in A_j) q_i y_i x_i|."""
+    """Return (1/2) max_j |sum_(i in A_j) q_i y_i x_i|."""
     return 0.5 * max(float(np.linalg.norm((q * y * one) @ x)) for one in gates.active)
 
 
@@ -222,7 +222,7 @@ def test_examples_that_nobody_can_fit() -> None:
 
 
 def own(gates: Gates, y: np.ndarray) -> Gates:
-    """The same nodes, of which only what they are active on of their own label is kept."""
+    """Return the same nodes, of which only what they are active on of their own label is kept."""
     active = gates.active & ~gates.opposite_labels(y)
     used = active.any(axis=1)
     return Gates(gates.signs[used], active[used])

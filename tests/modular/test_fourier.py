@@ -43,7 +43,7 @@ def drawn(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
 
 @pytest.fixture(params=[5, 7, 13])
 def best(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
-    """The network that has the largest margin, as the start of a run."""
+    """Yield the network that has the largest margin, as the start of a run."""
     p = request.param
     U, V, W = best_network(p)
     np.savez(tmp_path / "best.npz", A=W, V=np.hstack([U, V]))

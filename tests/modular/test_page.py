@@ -25,7 +25,7 @@ PROGRAM = browser_path()
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of p = 7 that has become waves."""
+    """Return a run of p = 7 that has become waves."""
     file = tmp_path_factory.mktemp("waves") / "run.msrun"
     settings = ("data.p=7", "run.seed=0", "network.m=48", "recording.frames=8")
     recorded(file, *settings, study="morwani24-margin")

@@ -41,7 +41,7 @@ def test_the_norm_of_nodes_and_its_gradient(case: Case) -> None:
 
 
 def by_torch(at: Problem, steps: int, make: Any, factor: Any) -> np.ndarray:
-    """So many full-batch steps of an optimiser of torch on R + l2 |W|^2 + l23 N."""
+    """Take full-batch steps of a torch optimiser on R + l2 |W|^2 + l23 N."""
     A, V = (
         torch.tensor(part, requires_grad=True)
         for part in at.network.unpack(at.start.parameters).values()
@@ -61,7 +61,7 @@ def by_torch(at: Problem, steps: int, make: Any, factor: Any) -> np.ndarray:
 
 
 def linear(total: int) -> Any:
-    """1 up to half of the steps, then straight down to 0."""
+    """Return 1 up to half of the steps, then straight down to 0."""
     return lambda step: 1.0 if step < total / 2 else 2.0 * (total - step) / total
 
 

@@ -26,7 +26,7 @@ STUDY = "morwani24-margin"
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of p = 7 that has become waves."""
+    """Return a run of p = 7 that has become waves."""
     file = tmp_path_factory.mktemp("waves") / "run.msrun"
     recorded(file, "data.p=7", "run.seed=0", "network.m=48", "recording.frames=8", study=STUDY)
     return file

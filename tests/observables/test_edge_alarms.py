@@ -20,7 +20,7 @@ STEPS = 600
 
 
 def trained(path: Path, eta: float, frames: int = 61, **data: str) -> Run:
-    """Descent on digits 3 and 8, 64 nodes; squared loss, or logistic on random labels."""
+    """Return descent on digits 3 and 8, 64 nodes; squared loss, or logistic on random labels."""
     tables = {
         "data": {"kind": "digits", "scale": "centred", **data},
         "network": {"kind": "standard", "m": 64},

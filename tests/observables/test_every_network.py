@@ -105,7 +105,7 @@ ALL = [
 def facts(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Facts]:
-    """The last frame of a run that all tests of its network read."""
+    """Yield the last frame of a run that all tests of its network read."""
     case, dynamics = request.param
     path = tmp_path_factory.mktemp("facts") / "run.msrun"
     with recorded(small_problem(case, dynamics, recording={"frames": 4}), path) as run:
@@ -226,7 +226,7 @@ def test_kkt_residual_by_all_gradients(facts: Facts) -> None:
 
 
 def _columns(rows: np.ndarray, k: int) -> list[np.ndarray]:
-    """For every parameter, the derivative of the outputs in it, as outputs are shaped."""
+    """Return the derivative of the outputs in each parameter, in the shape of the outputs."""
     return [rows[:, 0, s] if k == 1 else rows[:, :, s] for s in range(rows.shape[2])]
 
 
@@ -240,7 +240,7 @@ def test_tangent_kernel_equals_the_gradients(case: Case) -> None:
 
 
 def on_kinks(run: Run) -> float:
-    """The largest share of preactivations that are 0 but for rounding, over all frames."""
+    """Return the largest share of preactivations that are 0 but for rounding, over all frames."""
     shares = []
     for index in range(run.frames):
         flat = run.parameters(index)

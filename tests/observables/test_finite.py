@@ -41,7 +41,7 @@ def on_cones() -> Problem:
 
 
 def two_frames() -> Problem:
-    """t = 0 and t = 10^100000, with nothing between."""
+    """Return t = 0 and t = 10^100000, with nothing between."""
     frames = {"frames": 2, "log10_times": []}
     return small_problem(TWO_LAYER[0], LATE, n=FEW, m=WIDE, recording=frames)
 

@@ -49,7 +49,7 @@ def recorded(folder: Path, *arguments: Any, **tables: Any) -> Run:
 def balanced(
     generator: np.random.Generator, d: int, k: int, m: int, size: float = 0.5
 ) -> tuple[np.ndarray, np.ndarray]:
-    """W1 (m, d) and W2 (k, m) with W2'W2 = W1 W1', in general position."""
+    """Return W1 (m, d) and W2 (k, m) with W2'W2 = W1 W1', in general position."""
     rank = min(d, k)
     R = np.linalg.qr(generator.standard_normal((m, rank)))[0]
     left = np.linalg.qr(generator.standard_normal((k, rank)))[0]

@@ -35,7 +35,7 @@ def made(
 
 
 def random_function(seed: int, m: int, biases: bool) -> PlaneFunction:
-    """A function with a zero at a random point, so that its zero set is not empty."""
+    """Return a function with a zero at a random point, so that its zero set is not empty."""
     g = np.random.default_rng(seed)
     slopes, offsets = g.normal(size=(m, 2)), biases * g.normal(size=m)
     f = PlaneFunction(slopes, offsets, g.normal(size=m), 0.1 * g.normal(size=2), 0.0)
@@ -44,7 +44,7 @@ def random_function(seed: int, m: int, biases: bool) -> PlaneFunction:
 
 
 def gap(points: np.ndarray, segments: np.ndarray) -> np.ndarray:
-    """Distances of points (k, 2) from the nearest of segments (s, 2, 2)."""
+    """Return distances of points (k, 2) from the nearest of segments (s, 2, 2)."""
     a, way = segments[:, 0], segments[:, 1] - segments[:, 0]
     share = ((points[:, None] - a) * way).sum(axis=2) / np.square(way).sum(axis=1)
     nearest = a + np.clip(share, 0.0, 1.0)[..., None] * way
@@ -52,7 +52,7 @@ def gap(points: np.ndarray, segments: np.ndarray) -> np.ndarray:
 
 
 def dense_crossings(f: PlaneFunction, count: int) -> np.ndarray:
-    """Places between neighbours of a dense grid at which the sign of f changes."""
+    """Return places between neighbours of a dense grid at which the sign of f changes."""
     places = np.linspace(*ENDS, count)
     points = np.stack(np.meshgrid(places, places), axis=-1)
     positive = f(points) > 0.0
@@ -84,7 +84,7 @@ def test_zeros_are_those_of_a_dense_grid(seed: int, m: int, biases: bool) -> Non
 
 
 def assert_closed(segments: np.ndarray) -> None:
-    """No line ends inside of the plot."""
+    """Assert that no line ends inside the plot."""
     ends = segments.reshape(-1, 2)
     inside = (np.abs(ends) < ENDS[1] - 1e-9).all(axis=1)
     apart = np.linalg.norm(ends[:, None] - ends, axis=2)

@@ -38,7 +38,7 @@ def recorded(path: Path, case: Case, **sizes: int) -> Run:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """20 examples of 9 coordinates, 7 nodes."""
+    """Return 20 examples of 9 coordinates, 7 nodes."""
     return recorded(tmp_path_factory.mktemp("planes") / "a.msrun", Case("standard"), d=9, n=20, m=7)
 
 

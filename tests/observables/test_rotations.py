@@ -15,7 +15,7 @@ from tests.recording import recorded
 
 
 def cosine(v: np.ndarray, w: np.ndarray) -> float:
-    """By the angle between two vectors, from the lengths of the sum and difference of units."""
+    """Return the cosine from the lengths of the sum and difference of unit vectors."""
     v, w = v / np.linalg.norm(v), w / np.linalg.norm(w)
     angle = 2.0 * math.atan2(float(np.linalg.norm(v - w)), float(np.linalg.norm(v + w)))
     return math.cos(angle)

@@ -28,7 +28,7 @@ CASES = (*TWO_LAYER, HEADS[0])
 
 
 def plain(run: Run, index: int) -> float:
-    """The share of test points that are not right, by the network's own outputs."""
+    """Return the share of test points that are not right, by the network's own outputs."""
     points = points_of(run)
     inputs, offset = run.as_network_inputs(points.x)
     f = np.asarray(run.network.outputs(run.parameters(index), inputs, offset))

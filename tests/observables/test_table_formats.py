@@ -26,7 +26,7 @@ def run_file(tmp_path: Path) -> Path:
 
 
 def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Arrays and metadata, by the description of the format alone."""
+    """Return arrays and metadata, by the description of the format alone."""
     content = path.read_bytes()
     size = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + size])

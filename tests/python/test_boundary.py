@@ -30,7 +30,7 @@ SOURCES = sorted((ROOT / "marginscope" / "_engine").glob("*.py"))
 
 
 def python(code: str, folder: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A clean interpreter in a folder, with this program on its path."""
+    """Return a clean interpreter in a folder, with this program on its path."""
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         cwd=folder,

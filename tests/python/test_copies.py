@@ -25,7 +25,7 @@ NOT_SEEN = {"test_error_se", "covering_radius", "kernel_deviation"}
 
 
 def copy_of(run: RecordedRun, path: Path, **settings: object) -> None:
-    """What a loop that trained the same would have recorded."""
+    """Record a run's frames as a loop that trained the same would."""
     x, y, points = run.dataset.x, run.dataset.y, points_for_test(run.problem)
     test = {"x_test": points.x, "y_test": points.y, "frames": run.planned_frames}
     with ms.record(path, x, y, strict=True, loss=run.loss.kind, **test, **settings) as r:

@@ -39,7 +39,7 @@ COMPLETE = [path for path in SCRIPTS if all(map(find_spec, imported(path)))]
 
 
 def run(code: str | Path, folder: Path, *paths: Path) -> str:
-    """What a script prints, run in a folder; nothing may go to standard error."""
+    """Return what a script prints, run in a folder; nothing may go to standard error."""
     given = [str(code)] if isinstance(code, Path) else ["-c", code]
     path = os.pathsep.join(map(str, (*paths, ROOT)))
     done = subprocess.run(
@@ -193,7 +193,7 @@ def cells() -> list[str]:
 
 
 def shown(cell: str) -> str:
-    """A cell as a kernel runs it: the value of its last line is shown."""
+    """Return a cell as a kernel runs it: the value of its last line is shown."""
     tree = ast.parse(cell)
     last = tree.body[-1]
     if isinstance(last, ast.Expr):

@@ -33,7 +33,7 @@ class Net(nn.Module):
 
 
 def with_epochs(path: Path) -> float:
-    """A DataLoader whose steps are counted through all epochs."""
+    """Return a DataLoader whose steps are counted through all epochs."""
     x, y = data()
     net, criterion = Net(), nn.BCEWithLogitsLoss()
     optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
@@ -52,7 +52,7 @@ def with_epochs(path: Path) -> float:
 
 
 def with_a_class(path: Path) -> float:
-    """Own arrays in a class, mean field, gradient descent on all examples."""
+    """Return own arrays in a class, mean field, gradient descent on all examples."""
 
     class MeanField(nn.Module):
         def __init__(self) -> None:
@@ -78,7 +78,7 @@ def with_a_class(path: Path) -> float:
 
 
 def functional(path: Path) -> float:
-    """Parameters as values, new ones at each step, as JAX has them."""
+    """Return parameters as values, new ones at each step, as JAX has them."""
     x, y = (part.numpy().astype(np.float64) for part in data())
     sign, rng = 2 * y - 1, np.random.default_rng(0)
     p = {"V": rng.standard_normal((3, 16)), "a": rng.standard_normal((16, 1)), "b": np.zeros(16)}
@@ -105,7 +105,7 @@ def functional(path: Path) -> float:
 
 
 def by_hand(path: Path) -> float:
-    """NumPy arrays that change in place, leaky ReLUs, least squares of real targets."""
+    """Return NumPy arrays that change in place, leaky ReLUs, least squares of real targets."""
     x = data()[0].numpy().astype(np.float64)
     y, rng = x[:, 0] - 0.5 * x[:, 1], np.random.default_rng(0)
     V, a = rng.standard_normal((16, 3)), rng.standard_normal(16) / 4

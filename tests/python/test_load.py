@@ -22,7 +22,7 @@ def load(given: Any, steps: Any, **settings: Any) -> ms.Run:
 
 
 def as_files(folder: Path, suffix: str) -> tuple[list[int], list[Path]]:
-    """Checkpoints as PyTorch, or NumPy, writes them."""
+    """Return checkpoints as PyTorch, or NumPy, writes them."""
     steps, paths = [], []
     for step, state in states():
         path = folder / f"{step}{suffix}"

@@ -27,7 +27,7 @@ NAMES = ("eta", "lr", "loop.risk", "train/loss", "val_acc")
 
 
 def with_numbers(path: Path, scale: float = 1.0, **settings: Any) -> Path:
-    """A recording of which every second frame has its accuracy, and whose risk is a wrong one."""
+    """Return a recording with a wrong risk, and an accuracy at every second frame."""
     one = loop()
     start = {"loss": "logistic", "V0": one.V, "a0": one.a, "until": STEPS}
     told = pytest.warns(ms.RecordingWarning, match="at t = 1 the loop has risk = 7")

@@ -54,7 +54,7 @@ class Watched:
 
 
 def check(path: Path, steps: list[int]) -> None:
-    """A finished run of these steps, with the weights and numbers that were handed over."""
+    """Check a finished run: its steps, and the weights and numbers that were recorded."""
     with open_run(path) as run:
         assert run.steps.tolist() == steps
         assert (run.status, run.reason) == ("finished", "completed")

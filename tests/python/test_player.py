@@ -248,7 +248,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def held(chromium: Browser, path: Path, player: ms.Player, policy: str = "") -> Browser:
-    """A page such as a notebook is, which shows a player below a line of its own."""
+    """Return a page such as a notebook is, which shows a player below a line of its own."""
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">' if policy else ""
     path.write_text(
         f'<!doctype html><meta charset="utf-8">{meta}<title>kept</title>'

@@ -51,7 +51,7 @@ unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="a window is used ag
 
 
 def environment(folder: Path, sockets: str) -> dict[str, str]:
-    """A user of his own, with a private folder for sockets that is not too deep for one."""
+    """Return a user of his own, with a private folder for sockets that is not too deep for one."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("XDG_")}
     return kept | {
         "HOME": str(folder),
@@ -186,7 +186,7 @@ def test_a_recording_shows_itself(tmp_path: Path, links: list[str]) -> None:
 
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run, and no window that could be used again."""
+    """Return a run, and no window that could be used again."""
     monkeypatch.setattr(_show, "address", lambda: None)
     monkeypatch.setattr(_show, "PATIENCE_S", 60.0)
     monkeypatch.setattr(_show, "_WINDOWS", [])
@@ -232,7 +232,7 @@ def test_what_is_meant_for_the_caller_is_not_the_windows(monkeypatch: pytest.Mon
 
 @pytest.fixture
 def short_path() -> Iterator[Path]:
-    """A folder whose name leaves room for that of a socket, which has 107 bytes at most."""
+    """Yield a folder whose name leaves room for that of a socket, which has 107 bytes at most."""
     with tempfile.TemporaryDirectory() as name:
         yield Path(name)
 

@@ -203,7 +203,7 @@ def test_titles_from_strangers_are_text(tmp_path: Path) -> None:
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """A library that keeps what it is given: neither is installed here."""
+    """Install a fake library that stores its arguments."""
     module = ModuleType(name)
     module.DataFrame = lambda columns, index=None: {"columns": columns, "index": index}
     module.RangeIndex = lambda count, name: (count, name)

@@ -143,7 +143,7 @@ def test_a_cell_that_fails_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @contextmanager
 def pressed(*_: object) -> Iterator[Bar]:
-    """A bar at whose move after the first cell somebody presses Ctrl-C."""
+    """Yield a bar at whose move after the first cell somebody presses Ctrl-C."""
 
     class Pressed:
         def set_done(self, done: int, text: str = "") -> None:
@@ -185,7 +185,7 @@ def test_scripts_need_no_guard(tmp_path: Path) -> None:
 
 
 def environment() -> dict[str, str]:
-    """This program's modules first, whatever is installed."""
+    """Return an environment in which this program's modules come first."""
 
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 

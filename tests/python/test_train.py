@@ -24,7 +24,7 @@ from tests.python.small import FIGURE_1, SHORT, WIDTHS, command, trained, typed,
 
 
 def frames_of(path: Path) -> list[tuple[Any, ...]]:
-    """Every row of a run file's frames and arrays, to the last byte."""
+    """Return every row of a run file's frames and arrays, to the last byte."""
     connection = sqlite3.connect(path)
     try:
         tables = [
@@ -97,7 +97,7 @@ def test_study_files_and_studies_are_trained(tmp_path: Path) -> None:
 
 @contextmanager
 def pressed(*_: object) -> Iterator[Bar]:
-    """A bar at whose fifth move somebody presses Ctrl-C."""
+    """Yield a bar at whose fifth move somebody presses Ctrl-C."""
 
     class Pressed:
         moves = 0
@@ -144,7 +144,7 @@ def test_a_run_is_closed_with_its_last_user(tmp_path: Path) -> None:
 
 
 def descent(x: np.ndarray, y: np.ndarray, W: tuple[np.ndarray, np.ndarray], eta: float) -> Any:
-    """One step on the exponential risk of f(x) = sum_j a_j relu(<v_j, x>), by NumPy alone."""
+    """Return one step on the exponential risk of f(x) = sum_j a_j relu(<v_j, x>), by NumPy."""
     a, V = W
     z = V @ x.T
     q = np.exp(-y * (a @ np.maximum(z, 0.0))) * y / y.size

@@ -17,7 +17,7 @@ EVEN = [(2, 2), (3, 2), (4, 2), (4, 4), (6, 4), (6, 6)]
 
 
 def corners(d: int, bits: tuple[int, ...], sign: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """All corners, in an order of chance, with the parity of some bits."""
+    """Return all corners, in an order of chance, with the parity of some bits."""
     x = np.array(list(product((-1.0, 1.0), repeat=d)))
     x = np.random.default_rng(d).permutation(x)
     return x / np.sqrt(d), sign * x[:, bits].prod(axis=1)

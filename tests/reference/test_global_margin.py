@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def parity(n: int, d: int = 20, seed: int = 0) -> tuple[Array, Array]:
-    """Figure 1's points, the first draws of PCG64 (docs/theory.md, 2.3)."""
+    """Return Figure 1's points, the first draws of PCG64 (docs/theory.md, 2.3)."""
     x = np.random.default_rng(seed).choice([-1, 1], (n, d)) / np.sqrt(d)
     return x, d * x[:, 0] * x[:, 1]
 
@@ -29,7 +29,7 @@ def corners(d: int) -> Array:
 
 
 def checked(x: Array, y: Array, limit: float = 60.0) -> GlobalResult:
-    """The result, after its own witnesses were tried on the data."""
+    """Return the result, after its own witnesses were tried on the data."""
     result = global_margin(x, y, CancelToken(limit))
     bracket = result.bracket
     assert np.allclose(np.linalg.norm(result.beta, axis=1), 1.0, atol=1e-12)
@@ -44,7 +44,7 @@ def checked(x: Array, y: Array, limit: float = 60.0) -> GlobalResult:
 
 
 def fine_directions(d: int, count: int) -> Array:
-    """A grid of the sphere that comes within `covering(d, count)` of every unit vector."""
+    """Return a grid of the sphere that comes within `covering(d, count)` of every unit vector."""
     if d == 2:
         angle = 2.0 * np.pi * np.arange(count) / count
         return np.column_stack([np.cos(angle), np.sin(angle)])
@@ -60,12 +60,12 @@ def fine_directions(d: int, count: int) -> Array:
 
 
 def covering(d: int, count: int) -> float:
-    """How far a unit vector can be from the grid: half a cell's diagonal, as an upper bound."""
+    """Return an upper bound on a unit vector's distance to the grid: half a cell's diagonal."""
     return np.pi / count if d == 2 else np.sqrt(2.0) / (count - 1)
 
 
 def on_grid(x: Array, y: Array, directions: Array) -> float:
-    """The margin of networks whose nodes are on the grid: one linear program, SciPy's."""
+    """Return the margin of networks whose nodes are on the grid: one linear program, SciPy's."""
     from scipy.optimize import linprog
 
     half = y * np.maximum(directions @ x.T, 0.0)

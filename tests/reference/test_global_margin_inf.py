@@ -22,7 +22,7 @@ def gaussian(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cube_grid(d: int, count: int) -> np.ndarray:
-    """Points of the cube's faces, at most 2/(count - 1) apart in each coordinate."""
+    """Return points of the cube's faces, at most 2/(count - 1) apart in each coordinate."""
     side = np.linspace(-1.0, 1.0, count)
     inner = np.array(np.meshgrid(*[side] * (d - 1))).reshape(d - 1, -1).T
     faces = [np.insert(inner, j, sign, axis=1) for j in range(d) for sign in (1.0, -1.0)]

@@ -22,14 +22,14 @@ def value(reference: Reference, of: Problem) -> Bracket:
 
 
 def separable(n: int, d: int, seed: int) -> np.ndarray:
-    """y_i x_i of Gaussian points on one side of a hyperplane."""
+    """Return y_i x_i of Gaussian points on one side of a hyperplane."""
     generator = np.random.default_rng(seed)
     points = generator.standard_normal((n, d))
     return points * np.sign(points @ generator.standard_normal(d))[:, None]
 
 
 def by_slsqp(G: np.ndarray) -> float:
-    """max margin from min |w|^2/2 with G w >= 1, by sequential quadratic programming.
+    """Return max margin from min |w|^2/2 with G w >= 1, by sequential quadratic programming.
 
     The constraints that it finds tight are solved to rounding, and that solution's optimality is
     checked: all constraints kept, w = G' lambda with lambda >= 0 on the tight ones.
@@ -120,7 +120,7 @@ def test_rkhs_margin_is_the_facts_and_another_solvers() -> None:
 
 
 def direct(x: np.ndarray, y: np.ndarray, m1: int, m2: int, slope: float) -> float:
-    """1/|W*| of problem (3) in its own variables v and u, by sequential quadratic programming."""
+    """Return 1/|W*| of problem (3) in its variables v and u, by sequential programming."""
     d, m = x.shape[1], m1 + m2
     own, other = np.where(y > 0, m1, m2), np.where(y > 0, m2, m1)
     first = (y > 0)[:, None]

@@ -20,14 +20,14 @@ P = pytest.mark.parametrize("p", [1.0, np.inf])
 
 
 def separable(n: int, d: int, seed: int) -> np.ndarray:
-    """y_i x_i of Gaussian points on one side of a hyperplane."""
+    """Return y_i x_i of Gaussian points on one side of a hyperplane."""
     generator = np.random.default_rng(seed)
     points = generator.standard_normal((n, d))
     return points * np.sign(points @ generator.standard_normal(d))[:, None]
 
 
 def least_norm(G: np.ndarray, p: float) -> float:
-    """1/min |w|_p with G w >= 1, by SciPy: the margin in other variables, w by its parts."""
+    """Return 1/min |w|_p with G w >= 1, by SciPy: the margin in other variables, w by its parts."""
     n, d = G.shape
     rows = np.c_[-G, G]
     if p == 1.0:
@@ -118,7 +118,7 @@ def test_a_cancelled_or_late_program(p: float) -> None:
 
 
 def in_norm(of: Problem, norm: str) -> Problem:
-    """A problem whose dynamics says that it descends in a norm."""
+    """Return a problem whose dynamics says that it descends in a norm."""
     return replace(of, experiment=SimpleNamespace(dynamics=SimpleNamespace(norm=norm)))
 
 

@@ -24,7 +24,7 @@ LABELS = np.array([1.0, -1.0])
 
 
 def two(e: float) -> Array:
-    """The points (1, 0) and (1, e)."""
+    """Return the points (1, 0) and (1, e)."""
     return np.array([[1.0, 0.0], [1.0, e]])
 
 
@@ -166,7 +166,7 @@ def test_linear_margin_of_two_near_duplicates(e: float) -> None:
 
 
 def in_rational_numbers(rows: Array) -> float:
-    """1/|w| of the w with <w, g_i> = 1 in the span of few rows, from their exact Gram matrix."""
+    """Return 1/|w| of the w with <w, g_i> = 1 in the span of few rows, by exact arithmetic."""
     exact = [[Fraction(float(value)) for value in row] for row in rows]
     gram = [[sum(map(Fraction.__mul__, a, b), Fraction(0)) for b in exact] for a in exact]
     left = [[*row, Fraction(1)] for row in gram]
@@ -212,7 +212,7 @@ def test_farkas_weights_are_proved() -> None:
 
 
 def kernels(x: Array) -> tuple[mpf, mpf]:
-    """(K1, K2) of two points, in 50 digits."""
+    """Return (K1, K2) of two points, in 50 digits."""
     with mp.workdps(50):
         a, b = ([mpf(float(value)) for value in row] for row in x)
         inner = sum(p * q for p, q in zip(a, b, strict=True))

@@ -38,7 +38,7 @@ def intervals(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def on_a_grid(x: np.ndarray, y: np.ndarray, count: int) -> float:
-    """The l1 margin on `count` evenly spaced (w, b), as wei19 F.4 does it."""
+    """Return the l1 margin on `count` evenly spaced (w, b), as wei19 F.4 does it."""
     angle = np.arange(count) * 2.0 * np.pi / count
     F = y[:, None] * np.maximum(lift(x) @ np.array([np.cos(angle), np.sin(angle)]), 0.0)
     A = np.hstack([-F, F, np.ones((y.size, 1))])

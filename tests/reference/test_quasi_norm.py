@@ -21,7 +21,7 @@ GAMMA_2, GAMMA_1, GAMMA_2_3, GAMMA_1_2 = 0.60369, 0.33174, 0.22284, 0.15819
 
 
 def mixture() -> tuple[np.ndarray, np.ndarray]:
-    """Two classes of 8 points in R^4, along (1, .5, .2, 0)."""
+    """Return two classes of 8 points in R^4, along (1, .5, .2, 0)."""
     generator = np.random.default_rng(0)
     y = generator.choice([-1.0, 1.0], 8)
     x = 1.5 * y[:, None] * (1.0, 0.5, 0.2, 0.0) + 0.7 * generator.normal(size=(8, 4))
@@ -115,7 +115,7 @@ def test_many_starts_reach_the_vertex() -> None:
 
 
 def _attained(G: np.ndarray) -> np.ndarray:
-    """The least |w|_1 with G w >= 1, by SciPy's own program."""
+    """Return the least |w|_1 with G w >= 1, by SciPy's own program."""
     from scipy.optimize import linprog
 
     d = G.shape[1]

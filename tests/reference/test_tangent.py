@@ -129,7 +129,7 @@ def test_values_are_means_over_nodes_themselves() -> None:
 
 
 def radial(count: int) -> float:
-    """E |w| over |w| < 2 for w ~ N(0, I_2): int_0^2 r^2 exp(-r^2/2) dr, by Gauss and Legendre."""
+    """Return E |w| over |w| < 2 for w ~ N(0, I_2), by Gauss-Legendre quadrature."""
     r, weights = np.polynomial.legendre.leggauss(count)
     r = 1.0 + r
     return float(weights @ (r**2 * np.exp(-0.5 * r**2)))

@@ -21,7 +21,7 @@ def case(n: int, d: int, seed: int) -> tuple[Array, Array]:
 
 
 def by_subsets(x: Array, c: Array) -> float:
-    """max over subsets of c > 0 of the distance to the other zonotope: bounded least squares."""
+    """Return the largest distance of a subset of c > 0 to the other zonotope, by least squares."""
     from scipy.optimize import lsq_linear
 
     plus, minus = x[c > 0] * c[c > 0, None], x[c < 0] * -c[c < 0, None]

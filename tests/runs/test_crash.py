@@ -105,7 +105,7 @@ def python(code: str, *arguments: str) -> list[str]:
 
 
 def last_of(folder: Path) -> tuple[Path, int]:
-    """The last file of a killed recording, and the last index that it was told is committed."""
+    """Return the last file of a killed recording, and the last index reported as committed."""
     lines = (folder / "told").read_text().split("\n")[:-1]
     last = len(lines) - 1 - lines[::-1].index("r")
     told = [int(line) for line in lines[last + 1 :]]
@@ -233,7 +233,7 @@ def nobody_in(folder: Path) -> Iterator[None]:
 
 @pytest.fixture
 def open_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder that any user may look into; those of pytest are private."""
+    """Yield a folder that any user may look into; those of pytest are private."""
     folder = Path(tempfile.mkdtemp(prefix="marginscope-test-"))
     folder.chmod(0o755)
     yield folder

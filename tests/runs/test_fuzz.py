@@ -16,7 +16,7 @@ SEEDS = (0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3)))
 
 
 def outcome(path: Path) -> str:
-    """ "read" or the sentence; any other exception or a wrong value fails the test."""
+    """Return "read" or the error's sentence; fail for any other exception or a wrong value."""
     try:
         with open_run(path) as run:
             for index in range(run.frames):

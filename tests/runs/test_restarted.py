@@ -49,7 +49,7 @@ def own(folder: Path) -> dict[str, object]:
 
 @pytest.fixture(params=[mnist, cifar, own], ids=lambda make: make.__name__)
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A run of data that were read from files which are gone."""
+    """Return a run of data that were read from files which are gone."""
     folder = tmp_path / "images"
     folder.mkdir()
     experiment = build_experiment({**TABLES, "data": request.param(folder)}, "test")

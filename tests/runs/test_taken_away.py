@@ -129,7 +129,7 @@ def test_the_command_line_names_a_removed_run(
 
 @pytest.fixture
 def old(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of the library count as cut off at once, as those of a slow loop do after a minute."""
+    """Make the library's files count as cut off at once, as slow loops' do after a minute."""
     monkeypatch.setattr("core.library.library.GROWING_S", -1.0)
 
 

@@ -26,12 +26,12 @@ NOISE = np.random.default_rng(7).uniform(0.9, 1.1, 997)
 
 
 def noise(cell: Any) -> float:
-    """A factor between .9 and 1.1 that belongs to a cell of a study."""
+    """Return a factor between .9 and 1.1 that belongs to a cell of a study."""
     return float(NOISE[sum(cell.name.encode()) * 31 % NOISE.size])
 
 
 def ended(study: Study, values: Values) -> tuple[Trial, ...]:
-    """Trials of all cells whose last values are made up."""
+    """Return trials of all cells whose last values are made up."""
     rows = {
         cell.name: Row(cell.name, "done", "completed", values=values(cell))
         for cell in study.cells()
@@ -40,7 +40,7 @@ def ended(study: Study, values: Values) -> tuple[Trial, ...]:
 
 
 def verdict(study: Study, trials: tuple[Trial, ...], start: str) -> str:
-    """The verdict on the claim whose text begins so."""
+    """Return the verdict on the claim whose text begins so."""
     return judge(only(study, [start]), trials, None)[0].verdict
 
 
@@ -48,7 +48,7 @@ def verdict(study: Study, trials: tuple[Trial, ...], start: str) -> str:
 
 
 def samples(power: dict[str, float]) -> Values:
-    """Table 1 with n* = n*(20) (d/20)^power of each variant, log-linear in n about .1."""
+    """Return Table 1 with n* = n*(20) (d/20)^power of each variant, log-linear in n about .1."""
     at_20 = {"kernel": 194.0, "SGD": 305.0, "perturbed": 62.0}
 
     def values(cell: Any) -> dict[str, float]:

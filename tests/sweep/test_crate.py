@@ -28,7 +28,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 def references(value: Any) -> list[str]:
-    """Identifiers that an entity refers to."""
+    """Return identifiers that an entity refers to."""
     if isinstance(value, dict):
         if set(value) == {"@id"}:
             return [value["@id"]]

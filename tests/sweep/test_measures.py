@@ -29,7 +29,7 @@ WIDTHS = BASE.format(until=0.5) + '[axes]\n"network.m" = [4, 8]\n"run.seed" = [0
 
 
 def made_up(values: dict[tuple[int, int], dict[str, float]]) -> tuple[Study, tuple[Trial, ...]]:
-    """Trials at widths 4 and 8 whose last values are these, by width and seed."""
+    """Return trials at widths 4 and 8 whose last values are these, by width and seed."""
     study = parse_study(WIDTHS, "widths")
     rows = {}
     for cell in study.cells():
@@ -45,7 +45,7 @@ def asked(study: Study, trials: tuple[Trial, ...], claim: str) -> JudgedClaim:
 
 
 def errors(at_4: list[float], at_8: list[float]) -> dict[tuple[int, int], dict[str, float]]:
-    """Risks of the seeds 0, 1, ... at either width, of runs that fit."""
+    """Return risks of the seeds 0, 1, ... at either width, of runs that fit."""
     sides = ((4, at_4), (8, at_8))
     return {
         (m, seed): {"risk": value, "train_error": 0.0}
@@ -72,7 +72,7 @@ def test_a_run_without_a_number_is_not_dropped_in_silence(lost: float) -> None:
 
 
 def failed(trial: Trial, study: Study) -> Trial:
-    """The same cell, of which no run was finished."""
+    """Return the same cell, of which no run was finished."""
     (cell,) = [cell for cell in study.cells() if cell.name == trial.row.name]
     return Trial(study, cell, Row(cell.name, "failed", "failed"), Path("nowhere"))
 
@@ -169,19 +169,19 @@ def test_the_largest_fall_by_brute_force() -> None:
 
 @pytest.fixture(scope="module")
 def run_trials(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, tuple[Trial, ...]]:
-    """Small runs of 2-parity, two seeds, twelve frames."""
+    """Return small runs of 2-parity, two seeds, twelve frames."""
     text = BASE.format(until=1.5).replace("frames = 4", "frames = 12")
     study = parse_study(text + '[axes]\n"run.seed" = [0, 1]\n', "small")
     return study, recorded_trials(study, tmp_path_factory.mktemp("small"))
 
 
 def quantity(study: Study, claim: str) -> Any:
-    """The quantity of a claim without its comparison."""
+    """Return the quantity of a claim without its comparison."""
     return with_claims(study, claim + 'compare = "~"\nvalue = 0.0\n').claims[0]
 
 
 def traces(trials: tuple[Trial, ...], name: str) -> list[np.ndarray[Any, Any]]:
-    """An observable of each run at all frames, straight from the file."""
+    """Return an observable of each run at all frames, straight from the file."""
     found = []
     for trial in trials:
         with open_run(trial.path) as run:

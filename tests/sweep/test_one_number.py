@@ -36,7 +36,7 @@ def closed() -> RecordedValues:
 
 
 def rows_with(study: Study, values: Any) -> dict[str, Row]:
-    """A finished row for every cell, with made-up last values."""
+    """Return a finished row for every cell, with made-up last values."""
     return {
         cell.name: Row(cell.name, "done", "completed", values=values(cell))
         for cell in study.cells()
@@ -44,7 +44,7 @@ def rows_with(study: Study, values: Any) -> dict[str, Row]:
 
 
 def shown(study: Study, rows: dict[str, Row]) -> list[StudyCell]:
-    """The cells of a figure that is drawn from rows alone."""
+    """Return the cells of a figure that is drawn from rows alone."""
     return [
         StudyCell(
             settings_of(cell.experiment) | dict(cell.values),
@@ -56,13 +56,13 @@ def shown(study: Study, rows: dict[str, Row]) -> list[StudyCell]:
 
 
 def claimed(study: Study, rows: dict[str, Row], quantity: Quantity) -> Any:
-    """A quantity as `check` measures it."""
+    """Return a quantity as `check` measures it."""
     trials = trials_of(study, rows, {name: Path(name) for name in rows})
     return measure(select_trials(trials, quantity), quantity)
 
 
 def pairs(study: Study) -> Iterator[tuple[PanelLayout, Any, Quantity]]:
-    """Panels of crossings, a line of each, and what claims measure on the runs of that line."""
+    """Yield panels of crossings, a line of each, and what claims measure on that line's runs."""
     layout = study.layout()
     for panel in layout.panels:
         for claim in study.claims if panel.kind == "crossing" else ():

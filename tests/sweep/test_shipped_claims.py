@@ -58,7 +58,7 @@ def test_claims_are_about_cells_that_the_study_has(name: str) -> None:
 
 
 def _there(study: Study, key: str) -> set[object]:
-    """The values of an axis, the variants, or what a derived setting comes to."""
+    """Return the values of an axis, the variants, or what a derived setting comes to."""
     if key == VARIANT:
         return set(study.variants)
     if key in study.axes:

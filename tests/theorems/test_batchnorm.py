@@ -55,7 +55,7 @@ def of_sgd(sgd: Run) -> dict[str, Assessment]:
 
 
 def moved(run: Run, *names: str) -> np.ndarray:
-    """|W_t - W_0| in some parameters, (T,)."""
+    """Return |W_t - W_0| in some parameters, (T,)."""
     start = run.network.unpack(run.origin)
     frames = [run.network.unpack(run.parameters(index)) for index in range(run.frames)]
     return np.array(
@@ -67,7 +67,7 @@ def moved(run: Run, *names: str) -> np.ndarray:
 
 
 def normalisers(run: Run) -> np.ndarray:
-    """N(v_j) = sqrt(v' Sigma v + eps) at the start, biased covariance of all examples."""
+    """Return N(v_j) = sqrt(v' Sigma v + eps) at the start, biased covariance of all examples."""
     V = run.network.unpack(run.origin)["V"]
     x = run.dataset.x - run.dataset.x.mean(axis=0)
     return np.asarray(np.sqrt(((x @ V.T) ** 2).mean(axis=0) + EPS))

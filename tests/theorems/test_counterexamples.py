@@ -46,7 +46,7 @@ def assessed(
 
 
 def refuted_only_without(one: Assessment, words: str) -> None:
-    """The conclusion fails, and this hypothesis is what is not met."""
+    """Assert that the conclusion fails, and that only this hypothesis is not met."""
     assert one.verdict is Verdict.VIOLATED_NOT_MET
     assert condition(one, words).met is False
 

@@ -37,7 +37,7 @@ DEAD = {"a": np.full(2, 0.5), "V": np.full((2, 2), -0.5)}
 
 
 def check(folder: Path, problem: Any) -> None:
-    """Every statement about a run of this problem, with no margin known."""
+    """Check every statement about a run of this problem, without any margin."""
     with recorded_run(folder / "run", problem) as run:
         found = judge(run, {})
         assert violated_statements(found) == []

@@ -77,7 +77,7 @@ class Made(Integrator):
 
 
 def unbalanced(problem: Problem, size: float, drift: float) -> Integrator:
-    """Of a node with a^2 - b^2 = drift |W|^2, |W| that many times its start, at t = 1."""
+    """Return a flow that ends with a^2 - b^2 = drift |W|^2, at |W| `size` times its start."""
     start = problem.start.parameters
     first = Frame(0, -np.inf, 0.0, start, None)
     m = problem.network.m

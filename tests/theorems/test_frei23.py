@@ -23,7 +23,7 @@ LEAKY = {"kind": "fixed_outer", "slope": GAMMA, "m": M}
 
 @pytest.fixture(scope="module")
 def limit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    """The leaky network at log10 t = 1e4 on data that meet (H)."""
+    """Yield the leaky network at log10 t = 1e4 on data that meet (H)."""
     flow = {"kind": "flow", "until_log10_time": 1e4, "accuracy": "numbers"}
     at = problem_of(LEAKY, flow, "exponential", NEAR, frames=60)
     with recorded_run(tmp_path_factory.mktemp("runs") / "limit", at) as run:
@@ -36,7 +36,7 @@ def of_limit(limit: Run) -> dict[str, Assessment]:
 
 
 def lengths(run: Run) -> tuple[float, float, float]:
-    """Rmin, Rmax and P by hand."""
+    """Return Rmin, Rmax and P by hand."""
     x = run.dataset.x
     sizes = np.sqrt(np.square(x).sum(axis=1))
     pairs = [abs(x[i] @ x[j]) for i in range(len(x)) for j in range(i)]
@@ -189,7 +189,7 @@ STEP = 4e-4
 
 @pytest.fixture(scope="module")
 def smooth(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    """Two nearly orthogonal points, a step below (A1) and a start below (A2)."""
+    """Yield two nearly orthogonal points, a step below (A1) and a start below (A2)."""
     data: dict[str, Any] = {"kind": "near_orthogonal", "d": 50, "n": 2, "coherence": 2e-4}
     network = {**LEAKY, "smooth": True, "init_multiple": 1e-10}
     descent = {"kind": "gd", "step": STEP, "until_log10_time": 1.0}

@@ -32,7 +32,7 @@ def shallow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 @pytest.fixture(scope="module")
 def late(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    """Beyond (20 R/gamma)^4, which is about 1e12 here."""
+    """Yield a run beyond (20 R/gamma)^4, which is about 1e12 here."""
     at = problem_of(
         {"kind": "normalised", "m": M}, {"kind": "flow", "until_log10_time": 30.0}, frames=20
     )
@@ -42,7 +42,7 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    """A plane of features that hardly move: pbar keeps its margin, and t_1 is reached."""
+    """Yield a plane of features that hardly move: pbar keeps its margin, and t_1 is reached."""
     at = problem_of(
         {"kind": "normalised", "m": 128},
         {"kind": "flow", "until_log10_time": 20.0},
@@ -59,12 +59,12 @@ def found(shallow: Run) -> dict[str, Assessment]:
 
 
 def physical(run: Run, index: int) -> dict[str, np.ndarray]:
-    """a, b at their physical size, and V."""
+    """Return a, b at their physical size, and V."""
     return run.network.unpack(run.network.physical(run.parameters(index), float(run.rho[index])))
 
 
 def features(run: Run, index: int) -> np.ndarray:
-    """z (n, m) = y beta relu(<v/|v|, x>) by hand."""
+    """Return z (n, m) = y beta relu(<v/|v|, x>) by hand."""
     parts, start = physical(run, index), physical(run, 0)
     V = parts["V"] / np.linalg.norm(parts["V"], axis=1, keepdims=True)
     beta = np.sign(start["a"] * start["b"])
@@ -78,7 +78,7 @@ def u_of(run: Run, index: int) -> np.ndarray:
 
 
 def pbar_of(run: Run) -> np.ndarray:
-    """The LP max gamma over the simplex of the initial features, by scipy."""
+    """Return the LP max gamma over the simplex of the initial features, by scipy."""
     from scipy.optimize import linprog
 
     z = features(run, 0)
@@ -95,7 +95,7 @@ def pbar_of(run: Run) -> np.ndarray:
 
 
 def unnormalised_kl(v: np.ndarray, u: np.ndarray) -> float:
-    """<v, ln(v/u)> + <1, u - v>."""
+    """Return <v, ln(v/u)> + <1, u - v>."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(v > 0, v * np.log(np.where(v > 0, v, 1.0) / u), 0.0)
     return float(terms.sum() + u.sum() - v.sum())
@@ -107,7 +107,7 @@ def gammas(run: Run) -> np.ndarray:
 
 
 def targets(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """c = ln(t n)/gamma, D(c pbar, u0) and gamma_t = inf over s <= t, by hand (T,)."""
+    """Return c = ln(t n)/gamma, D(c pbar, u0) and gamma_t = inf over s <= t, by hand (T,)."""
     running = np.minimum.accumulate(gammas(run))
     with np.errstate(divide="ignore", invalid="ignore"):
         c = (run.log10_time * math.log(10) + math.log(run.dataset.n)) / running
@@ -263,7 +263,7 @@ def test_theorem_3_1_after_its_time(late: Run) -> None:
 
 
 def smoothed(p: np.ndarray) -> float:
-    """l^-1(sum l(p)) of the logistic loss; the exponential one's where p is large."""
+    """Return l^-1(sum l(p)) of the logistic loss; the exponential one's where p is large."""
     if p.min() > 30:
         return float(p.min() - np.log(np.exp(p.min() - p).sum()))
     return float(-np.log(np.expm1(np.log1p(np.exp(-p)).sum())))

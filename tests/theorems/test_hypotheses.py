@@ -42,7 +42,7 @@ def assessed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Key, Assessm
 
 @pytest.fixture(scope="module")
 def found(assessed: list[dict[Key, Assessment]]) -> dict[Key, set[tuple[str, ...]]]:
-    """The words of each statement's hypotheses, on every problem that it is about."""
+    """Return the words of each statement's hypotheses, on every problem that it is about."""
     words: dict[Key, set[tuple[str, ...]]] = {}
     for some in assessed:
         for key, one in some.items():

@@ -229,14 +229,14 @@ def test_lemma_a_6(tmp_path: Path) -> None:
 
 
 def _axes(x: Array, y: Array, axes: Array) -> list[Array]:
-    """The axis of the examples labelled +1, then that of the others."""
+    """Return the axis of the examples labelled +1, then that of the others."""
     mean = x[y > 0.0].mean(axis=0)
     order = np.argsort(-(axes @ mean))
     return [axes[order[0]], axes[order[1]]]
 
 
 def _power(begin: float, end: float, low: float, high: float) -> float:
-    """int of exp(low ... high) as a power of t, or as an exponential of it from t = 0."""
+    """Return int of exp(low ... high) as a power of t, or as an exponential of it from t = 0."""
     if begin > 0.0:
         low, high = low + math.log(begin), high + math.log(end)
         width = math.log(end / begin)

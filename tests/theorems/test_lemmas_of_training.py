@@ -43,7 +43,7 @@ def normalising(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 
 def separator(rows: Array) -> Array:
-    """The hard-margin direction of some rows, by the dual with SLSQP."""
+    """Return the hard-margin direction of some rows, by the dual with SLSQP."""
     n = len(rows)
     found = minimize(
         lambda q: float(np.square(rows.T @ q).sum()),

@@ -51,14 +51,14 @@ def physical(run: Run, index: int) -> np.ndarray:
 
 
 def margins_at(run: Run, index: int) -> np.ndarray:
-    """y f(x) by hand, of the unit-scale parameters."""
+    """Return y f(x) by hand, of the unit-scale parameters."""
     parts = run.network.unpack(run.parameters(index))
     x, y = run.dataset.x, run.dataset.y
     return np.asarray(y * (np.maximum(x @ parts["V"].T, 0.0) @ parts["a"]))
 
 
 def smoothed(run: Run, index: int) -> float:
-    """-ln sum exp(-p)/|W|^2 by hand."""
+    """Return -ln sum exp(-p)/|W|^2 by hand."""
     scale = math.exp(2.0 * run.rho[index])
     p = scale * margins_at(run, index)
     least = p.min()

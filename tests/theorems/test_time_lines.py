@@ -76,7 +76,7 @@ class Shorter(Run):
             yield
 
     def close(self) -> None:
-        """The run is closed by its own test."""
+        """Do nothing: the test closes the run itself."""
 
 
 @pytest.fixture(scope="module", params=SOME)
@@ -87,7 +87,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 def told_by_its_line(one: Assessment) -> Verdict | None:
-    """The verdict as somebody reads it off the two lines; None where they leave it open."""
+    """Return the verdict as somebody reads it off the two lines; None where they leave it open."""
     assert one.comparison.states is not None
     assert one.premises is not None
     if not one.statement.constants:
@@ -144,13 +144,13 @@ def test_each_frame_is_compared_with_its_bound(known: Judged) -> None:
 
 @pytest.fixture(scope="module")
 def known(run: Run) -> Judged:
-    """The assessments of the run with all margins known."""
+    """Return the assessments of the run with all margins known."""
     return judge(run, KNOWN)
 
 
 @pytest.fixture(scope="module")
 def earlier(run: Run) -> dict[int, Judged]:
-    """The assessments of the run as it was after so many frames."""
+    """Return the assessments of the run as it was after so many frames."""
     return {count: judge(Shorter(run, count), KNOWN) for count in (2, 5, 9)}
 
 

@@ -28,7 +28,7 @@ BEST = "Theorem 4.3, Proposition B.10"
 
 
 def hard_margins(run: Run) -> np.ndarray:
-    """min y f / |Theta|^2 of the standard network by hand."""
+    """Return min y f / |Theta|^2 of the standard network by hand."""
     found = []
     for index in range(run.frames):
         parts = run.network.unpack(run.parameters(index))

@@ -40,7 +40,7 @@ Left = Qt.MouseButton.LeftButton
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> tuple[Path, ...]:
-    """Two recorded runs in a folder whose name a shell would split."""
+    """Return two recorded runs in a folder whose name a shell would split."""
     folder = tmp_path_factory.mktemp("runs of 'mine' & $HOME")
     return tuple(run_file(folder / f"study__m={m}.msrun", f"network.m={m}") for m in (6, 9))
 
@@ -340,7 +340,7 @@ def test_costly_columns_are_not_ticked_and_say_what_they_take(
 
 
 def parsed(text: str) -> dict[str, dict[str, str]]:
-    """Entries by key, read one character after another, braces counted."""
+    """Return entries by key, read one character after another, braces counted."""
     entries: dict[str, dict[str, str]] = {}
     place = 0
     while (found := re.compile(r"\s*@(\w+)\{([^,\s]+),").match(text, place)) is not None:

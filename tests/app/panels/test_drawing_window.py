@@ -33,7 +33,7 @@ def window(qtbot: QtBot) -> DrawingWindow:
 
 
 def near(window: DrawingWindow, row: tuple[float, ...], x: float, y: float) -> bool:
-    """Whether a point is where the mouse was, to the pixel."""
+    """Return True if a point is where the mouse was, to the pixel."""
     shown, inside = window.canvas.plot.visible_range(), window.canvas.plot.plot_area()
     grain = 1.5 * shown.width() / inside.width()
     return abs(row[0] - x) <= grain and abs(row[1] - y) <= grain

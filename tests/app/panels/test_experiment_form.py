@@ -111,7 +111,7 @@ def choose(form: ExperimentForm, key: str, text: str) -> None:
 
 
 def study_of(form: ExperimentForm) -> Study:
-    """The study as edited, of which nothing is wrong."""
+    """Return the study as edited, of which nothing is wrong."""
     study = form.study()
     assert study is not None, form.problems()
     return study
@@ -277,7 +277,7 @@ WRONG = [
 
 
 def sentence_of(key: str, text: str) -> str:
-    """What the command line says about such a value."""
+    """Return what the command line says about such a value."""
     study = figure_1()
     values: list[object] = []
     for part in text.split(","):

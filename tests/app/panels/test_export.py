@@ -83,7 +83,7 @@ def controller(window, shown: Shown, tmp_path, monkeypatch):
 
 
 def finished(qtbot, controller: ExportController, request) -> str:
-    """The sentence with which a request ends well."""
+    """Return the sentence with which a request ends well."""
     with (
         qtbot.assertNotEmitted(controller.error),
         qtbot.waitSignal(controller.finished) as signal,

@@ -18,7 +18,7 @@ from core.training.control import Control, Status
 
 @pytest.fixture
 def rate(monkeypatch: pytest.MonkeyPatch) -> Rate:
-    """A rate whose looks are two seconds apart."""
+    """Return a rate whose looks are two seconds apart."""
     moments = iter(range(0, 100, 2))
     monkeypatch.setattr(readout.time, "monotonic", lambda: next(moments))
     return Rate()

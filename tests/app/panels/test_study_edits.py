@@ -34,7 +34,7 @@ EDITS = {
 
 
 def refusal(study: Study, key: str, value: object) -> str:
-    """Why the core does not take a value of a key; empty where it does."""
+    """Return why the core does not take a value of a key; empty where it does."""
     try:
         study.with_value(key, value).check()
     except InputError as error:

@@ -59,7 +59,7 @@ def study() -> Study:
 
 @pytest.fixture
 def rows(study: Study) -> dict[str, Row]:
-    """risk = (seed + 1) m / n; the widest do not fit at n = 64, and one cell failed."""
+    """Return risk = (seed + 1) m / n; the widest do not fit at n = 64, and one cell failed."""
     found = {}
     for cell in study.cells():
         n, m, seed = (cell.values[key] for key in ("data.n", "network.m", "run.seed"))

@@ -58,7 +58,7 @@ NAMES = {
 
 
 def ink(image: QImage) -> int:
-    """Number of pixels that are more than half covered."""
+    """Return number of pixels that are more than half covered."""
     size = range(image.width())
     return sum(image.pixelColor(x, y).alpha() > 127 for x in size for y in size)
 

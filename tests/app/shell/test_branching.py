@@ -122,7 +122,7 @@ def rewind(program: Marginscope, qtbot: QtBot) -> None:
 
 
 def assert_beside(program: Marginscope, at: int, step: float) -> None:
-    """Parent at the left, at the right a child with another step from exactly that frame."""
+    """Assert that the parent is at the left, its child with another step at the right."""
     one, two = program.session
     before, after = one.data.run, two.data.run
     assert np.array_equal(after.parameters(0), before.parameters(at))

@@ -59,7 +59,7 @@ class Slow:
         self.slices = 0
 
     def work(self, seconds: float) -> bool:
-        """A slice of work that never ends by itself."""
+        """Return a slice of work that never ends by itself."""
         found = threadpoolctl.threadpool_info()
         self.limits += [item["num_threads"] for item in found if item["user_api"] == "blas"]
         self.begun.set()

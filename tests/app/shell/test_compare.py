@@ -46,7 +46,7 @@ def press(program: Marginscope, against: str, qtbot: QtBot) -> None:
 
 
 def traces(program: Marginscope, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    """log10 t and an observable of each run, from its file."""
+    """Return log10 t and an observable of each run, from its file."""
     found = []
     for run in program.session:
         with open_run(run.source) as file:
@@ -332,7 +332,7 @@ def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot
 
 
 def values_are(program: Marginscope, frames: list[int]) -> bool:
-    """Whether the lines are the rotations of frames, by the runs that are open themselves."""
+    """Return True if the lines are the rotations of frames of the open runs."""
     runs = [run.data for run in program.session]
     for data, frame, (places, values) in zip(runs, frames, lines(program), strict=True):
         wanted = np.sort(data.values("rotation", frame))

@@ -35,7 +35,7 @@ CTRL = Modifier.ControlModifier
 def comparing(
     program: Marginscope, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Marginscope:
-    """The window that compares its two runs; documents are in a folder of the test."""
+    """Return the window that compares its two runs; documents are in a folder of the test."""
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(tmp_path))
     program.display.update_intent(playing=False)
     keys(qtbot, program.window, Key.Key_M, CTRL | Modifier.ShiftModifier)
@@ -62,7 +62,7 @@ def saved(program: Marginscope, dialog: ExportDialog, qtbot: QtBot) -> Path:
 
 
 def again(dialog: ExportDialog, folder: Path) -> tuple[list[str], Path]:
-    """The words of the command that is copied, done with another file to write."""
+    """Return the words of the command that is copied, done with another file to write."""
     QTest.mouseClick(dialog.copy, Qt.MouseButton.LeftButton)
     words = shlex.split(QGuiApplication.clipboard().text())
     QGuiApplication.clipboard().clear()

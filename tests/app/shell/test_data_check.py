@@ -19,7 +19,7 @@ BAD = GOOD + "3,zz,-1\n"
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """A folder with a good table and a bad one."""
+    """Return a folder with a good table and a bad one."""
     (tmp_path / "good.csv").write_text(GOOD)
     (tmp_path / "bad.csv").write_text(BAD)
     return tmp_path

@@ -42,7 +42,7 @@ def reader(qtbot: QtBot, program: Marginscope) -> DocumentsWindow:
 
 
 def titles(reader: DocumentsWindow) -> list[str]:
-    """Titles of pages, without the headings above them and the excerpts below."""
+    """Return titles of pages, without the headings above them and the excerpts below."""
     items = [reader.titles.item(row) for row in range(reader.titles.count())]
     return [item.text() for item in items if item.flags() & Qt.ItemFlag.ItemIsSelectable]
 
@@ -134,7 +134,7 @@ def test_the_search_selects_the_phrase(reader: DocumentsWindow) -> None:
 
 @pytest.fixture
 def two_pages(qtbot: QtBot, program: Marginscope, tmp_path: Path) -> DocumentsWindow:
-    """A window of two pages, of which the second one contains the phrase 'hard margin'."""
+    """Return a window of two pages, of which the second one contains the phrase 'hard margin'."""
     texts = (
         "Hard words.\n\nNo margin.",
         "A margin.\n\nThe **hard\nmargin** of a [hard](a.md) run.",

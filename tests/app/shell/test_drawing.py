@@ -39,7 +39,7 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 
 @pytest.fixture
 def window(program: Marginscope, qtbot: QtBot) -> Iterator[DrawingWindow]:
-    """The window to draw in, opened by its keys, with four points; it alone is painted."""
+    """Yield the window to draw in, opened by its keys, with four points; it alone is painted."""
     keys(qtbot, program.window, Key.Key_F8, SHIFT)
     found = program.drawing.window
     qtbot.waitUntil(found.isVisible)
@@ -84,7 +84,7 @@ def runs_of(program: Marginscope) -> list[Path]:
 
 
 def points_in(program: Marginscope) -> object:
-    """The points that the form would train on; None for other data."""
+    """Return the points that the form would train on; None for other data."""
     study = program.window.form.study()
     return getattr(next(study.iter_cells()).experiment.data, "points", None)
 

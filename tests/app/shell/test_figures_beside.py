@@ -33,7 +33,7 @@ SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
 
 @pytest.fixture(autouse=True)
 def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where figures are saved; the window's own process draws none."""
+    """Return where figures are saved; the window's own process draws none."""
 
     def refused(*_: object) -> NoReturn:
         raise AssertionError("the window draws a figure itself")
@@ -98,7 +98,7 @@ def test_a_process_is_kept_for_a_while(program: Marginscope, qtbot: QtBot, figur
 
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures take as long as somebody waits: they are of very many panels."""
+    """Give figures very many panels, so that they take as long as the test waits."""
     build = scene.build_scene
 
     def built(*given: Any, **named: Any) -> FigureScene:

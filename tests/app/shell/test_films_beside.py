@@ -35,7 +35,7 @@ def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Films take longer than a test, and cost nothing."""
+    """Let films take longer than a test, at no cost."""
     monkeypatch.setattr(export, "_save_film", draw_for_long)
 
 

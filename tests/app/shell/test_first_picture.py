@@ -14,7 +14,7 @@ from tests.app.shell.conftest import Opener
 
 
 def watched_titles(program: Marginscope) -> list[str]:
-    """What the chooser shows, each time it is painted."""
+    """Return what the chooser shows, each time it is painted."""
     seen: list[str] = []
 
     class Watch(QObject):

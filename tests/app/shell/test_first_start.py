@@ -124,7 +124,7 @@ def test_closing_ends_the_process(cold: Cold, compiler: CompilerProcess, qtbot: 
 
 
 def jobs_of(study: Path, folder: Path, *settings: tuple[str, ...]) -> list[TrainingJob]:
-    """A job for the study's first cell with each of the settings."""
+    """Return a job for the study's first cell with each of the settings."""
     return [
         TrainingJob(
             key,
@@ -394,7 +394,7 @@ def test_the_windows_thread_loads_no_numerical_library_while_it_shows_runs(
 
 
 def _children(pid: int) -> list[int]:
-    """The processes that a process has started and that live (Linux)."""
+    """Return the processes that a process has started and that live (Linux)."""
     found = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         found += [int(one) for one in task.read_text().split()]

@@ -34,7 +34,7 @@ def trained(program: Marginscope) -> bool:
 
 @pytest.fixture
 def run_path(tmp_path: Path) -> Path:
-    """A flow that was recorded to its end, all of whose frames are marks."""
+    """Return a flow that was recorded to its end, all of whose frames are marks."""
     run(with_marks(problem(), MARKS), partial(Recorder, tmp_path / "a.msrun"))
     return tmp_path / "a.msrun"
 

@@ -25,7 +25,7 @@ class Cycle(QObject):
 
 @pytest.fixture
 def threads() -> Iterator[list[int]]:
-    """Of each collection, the thread that has done it."""
+    """Yield the threads of the collections so far."""
     found: list[int] = []
 
     def note(phase: str, _: dict[str, int]) -> None:

@@ -16,7 +16,7 @@ from tests.support.loops import record_loop
 
 
 def hand_over(*names: str) -> None:
-    """As the system does, an event for each."""
+    """Send an event for each file, as the system does."""
     for name in names:
         given = QUrl(name) if "://" in name else QUrl.fromLocalFile(name)
         QCoreApplication.postEvent(QtApplication.instance(), QFileOpenEvent(given))

@@ -163,7 +163,7 @@ def test_zooms_have_words() -> None:
 
 
 def noted(program: Marginscope, qtbot: QtBot) -> list[str]:
-    """The names of the steps, once what was changed is noted."""
+    """Return the names of the steps, once what was changed is noted."""
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     return [step.words for step in program.scenes.history.past]
 

@@ -54,7 +54,7 @@ runs = 4
 
 @pytest.fixture
 def hunted(tmp_path: Path) -> Path:
-    """The file of a small study that asks for nothing by itself."""
+    """Return the file of a small study that asks for nothing by itself."""
     path = tmp_path / "small.toml"
     path.write_text(TEXT + VIEW)
     return path

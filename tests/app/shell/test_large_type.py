@@ -43,7 +43,7 @@ FIELDS = (QLineEdit, QComboBox)  # what they hold may be longer than they are
 
 @pytest.fixture(params=[9.0, 11.0, 14.0, 18.0])
 def points(request: pytest.FixtureRequest) -> Iterator[float]:
-    """A size of the system's type, in points, that lasts for a test."""
+    """Yield a size of the system's type, in points, that lasts for a test."""
     application = QApplication.instance()
     assert isinstance(application, QApplication)
     before = application.font()
@@ -55,7 +55,7 @@ def points(request: pytest.FixtureRequest) -> Iterator[float]:
 
 
 def needs(widget: QWidget) -> tuple[int, int]:
-    """The width and height without which words are cut; (0, 0) where there are none."""
+    """Return the width and height without which words are cut; (0, 0) where there are none."""
     hint = widget.sizeHint()
     if isinstance(widget, ElidedLabel):
         return 0, hint.height()
@@ -76,7 +76,7 @@ def needs(widget: QWidget) -> tuple[int, int]:
 
 
 def cut(top: QWidget) -> list[str]:
-    """The words below a widget that have too little room."""
+    """Return the words below a widget that have too little room."""
     found = []
     for widget in top.findChildren(QWidget):
         if widget.isVisible():
@@ -89,7 +89,7 @@ def cut(top: QWidget) -> list[str]:
 
 
 def hidden(top: QWidget) -> list[str]:
-    """What is scrolled up and down alone, and yet wider than what is seen of it."""
+    """Return what is scrolled up and down alone, and yet wider than what is seen of it."""
     off = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
     areas = [*top.findChildren(QScrollArea), *([top] if isinstance(top, QScrollArea) else [])]
     found = []
@@ -104,7 +104,7 @@ def hidden(top: QWidget) -> list[str]:
 
 
 def whole(qtbot: QtBot, top: QWidget) -> None:
-    """Nothing is cut once all layouts are done, which takes some turns of the loop."""
+    """Assert that nothing is cut once the layouts are done, after some turns of the loop."""
     with contextlib.suppress(TimeoutError):
         qtbot.waitUntil(lambda: cut(top) == [], timeout=3000)
     assert cut(top) == []
@@ -210,7 +210,7 @@ def check_window(program: Marginscope, points: float, qtbot: QtBot) -> None:
 
 
 def outside(program: Marginscope) -> list[str]:
-    """The parts of the form that reach beyond what is seen of it, or cut what stands in them."""
+    """Return the parts of the form that reach beyond its visible area, or cut their content."""
     form = program.window.form
     area = form.findChild(QScrollArea)
     found = []

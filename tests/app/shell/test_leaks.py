@@ -39,7 +39,7 @@ class Receiver(QObject):
 
 
 def kept_widgets() -> Counter[str]:
-    """The widgets by their kind, less those that are garbage or wait to be deleted."""
+    """Return the widgets by their kind, less those that are garbage or wait to be deleted."""
     gc.collect()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     return Counter(type(one).__name__ for one in QApplication.allWidgets())
@@ -74,7 +74,7 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
     )  # whose thread begins with its first question
 
     def told() -> bool:
-        """Whether the texts have followed: until then the inspector has the closed run's lines."""
+        """Return True if the inspector no longer has the closed run's lines."""
         return not program.readout._timer.isActive()
 
     turn()

@@ -37,7 +37,7 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    """The folder of a window's runs, with three small ones and a file that is none."""
+    """Return the folder of a window's runs, with three small ones and a file that is none."""
     folder = Places.in_folder(tmp_path / "user").runs
     folder.mkdir(parents=True)
     for m in (3, 4, 5):

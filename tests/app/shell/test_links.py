@@ -28,7 +28,7 @@ def alike(one: QRectF, other: QRectF) -> bool:
 
 
 def holds(one: QRectF, other: Plot) -> bool:
-    """Whether a range holds what a plot shows of its own."""
+    """Return True if a range holds what a plot shows of its own."""
     home = other.home
     across = one.left() - NEAR <= home.left < home.right <= one.right() + NEAR
     return across and one.top() - NEAR <= home.bottom < home.top <= one.bottom() + NEAR
@@ -36,7 +36,7 @@ def holds(one: QRectF, other: Plot) -> bool:
 
 @pytest.fixture
 def wide(program: Marginscope, qtbot: QtBot) -> Marginscope:
-    """All views that are linked, computed, of the two runs."""
+    """Return all views that are linked, computed, of the two runs."""
     program.display.update_intent(views=LINKED, curves=("risk",))
     program.playback.seek_end()
     settle(program)

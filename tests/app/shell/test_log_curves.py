@@ -20,7 +20,7 @@ HELD = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 @pytest.fixture
 def view(program: Marginscope, qtbot: QtBot) -> CurvesView:
-    """The curves of the second run, all of whose values are known."""
+    """Return the curves of the second run, all of whose values are known."""
     program.display.update_intent(
         playing=False, views=("curves",), curves=("distance", "log10_risk", "smoothed_margin")
     )

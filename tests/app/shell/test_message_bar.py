@@ -27,7 +27,7 @@ LONG = "This is a sentence about a file that could not be read, and about what t
 
 
 def places(window: QWidget, bar: MessageBar) -> dict[QWidget, QRect]:
-    """Where everything stands in a window, but for the bar and its parts."""
+    """Return where everything stands in a window, but for the bar and its parts."""
     return {
         one: QRect(one.mapTo(window, QPoint(0, 0)), one.size())
         for one in window.findChildren(QWidget)
@@ -37,7 +37,7 @@ def places(window: QWidget, bar: MessageBar) -> dict[QWidget, QRect]:
 
 
 def at_rest(qtbot: QtBot, window: QWidget, bar: MessageBar) -> dict[QWidget, QRect]:
-    """Where everything stands once its layouts are done, which takes some turns of the loop."""
+    """Return the places of all widgets once the layouts are done, after some turns of the loop."""
     seen = [places(window, bar)]
 
     def rests() -> bool:

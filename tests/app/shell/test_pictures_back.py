@@ -132,7 +132,7 @@ SCENES = st.builds(
 
 
 def seen(scene: Scene, whole: bool = True) -> Scene:
-    """A scene with its moment rounded as far as frames are told apart (app.state.resolve)."""
+    """Return a scene with its moment rounded as far as frames differ (app.state.resolve)."""
     intent = scene.intent
     cursor = START if intent.follow else round(intent.cursor, 9) if intent.cursor > START else START
     intent = replace(intent, cursor=cursor)
@@ -329,7 +329,7 @@ def press(words: str) -> None:
 
 
 def arranged(program: Marginscope, qtbot: QtBot) -> Scene:
-    """A picture with something of everything; returns it."""
+    """Return a picture with something of everything; returns it."""
     display = program.display
     display.update_intent(playing=False)
     program.playback.to_typed("10^0.75")

@@ -121,7 +121,7 @@ def close_dialogs() -> None:
 
 @pytest.fixture
 def tips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts of tool tips that the program shows by itself."""
+    """Return the texts of tool tips that the program shows by itself."""
     shown: list[str] = []
 
     class ToolTips:
@@ -213,7 +213,7 @@ def test_the_library_and_its_trash_say_what_files_say(qapp: QApplication) -> Non
 
 
 def spoken(text: str) -> str:
-    """A text as Qt shows it in a tool tip."""
+    """Return a text as Qt shows it in a tool tip."""
     document = QTextDocument()
     (document.setHtml if Rich.mightBeRichText(text) else document.setPlainText)(text)
     return document.toPlainText()

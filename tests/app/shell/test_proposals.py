@@ -188,7 +188,7 @@ def keep_curves_and_points_chosen_by_hand(chooser: Chooser) -> None:
 
 
 def text_of(program: Marginscope) -> str:
-    """What a session would keep of the wishes."""
+    """Return what a session would keep of the wishes."""
     return str(write_fields(program.scenes.shareable_scene(with_names=False), OF_SESSION))
 
 
@@ -233,7 +233,7 @@ def test_studies_propose_planes(chooser: Chooser, subtests: pytest.Subtests) -> 
 
 
 def propose_principal_components(chooser: Chooser) -> None:
-    """For pictures."""
+    """Check that images propose the plane of principal components."""
     program = chooser.program
     chooser.train("digits.toml", DIGITS)
     assert plane_of(program) == "components"

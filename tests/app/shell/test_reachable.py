@@ -23,7 +23,7 @@ Key = Qt.Key
 
 
 def round_by_tab(program: Marginscope) -> list[QWidget]:
-    """What has the focus as Tab is pressed, from the time line until it comes there again."""
+    """Return the widgets that Tab focuses in turn, from the time line until it is reached again."""
     slider = program.window.transport.slider
     slider.setFocus()
     found: list[QWidget] = []

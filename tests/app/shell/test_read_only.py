@@ -24,7 +24,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that the system does not let this user write to; root may, so it is asked for."""
+    """Return a folder that `os.access` calls read-only, since root may write anywhere."""
     folder, real = tmp_path / "user", os.access
     folder.mkdir()
 

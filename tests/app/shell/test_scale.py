@@ -36,7 +36,7 @@ SMALL = MachineLimits(memory=16e9, free=8e9, disk=50e9)
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine of usual size, whatever the tests run on."""
+    """Simulate a machine of usual size, whatever the tests run on."""
     monkeypatch.setattr(controller, "room_at", lambda _folder: SMALL)
 
 

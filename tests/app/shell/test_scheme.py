@@ -43,7 +43,7 @@ UPDATE = shutil.which("update-mime-database")
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the user's data, and a PATH without the system's tools."""
+    """Return the folder of the user's data, and a PATH without the system's tools."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PATH", str(tmp_path / "tools"))
     return tmp_path / "data"

@@ -46,13 +46,13 @@ def box(program: Marginscope, which: int, nodes: set[int]) -> frozenset[int]:
 
 
 def half(program: Marginscope, which: int) -> set[int]:
-    """The nodes in the right half of the picture: some, and not all of them."""
+    """Return the nodes in the right half of the picture: some, and not all of them."""
     x = view_of(program, which, "neurons").plot.points[:, 0]
     return set(np.flatnonzero(x > np.median(x)).tolist())
 
 
 def by_hand(run: Run, frame: int, nodes: frozenset[int]) -> dict[str, float]:
-    """The numbers of a selection from the recorded parameters, one node after the other."""
+    """Return the numbers of a selection from the recorded parameters, one node after the other."""
     arrays, rho = run.network.unpack(run.parameters(frame)), float(run.rho[frame])
     start = run.network.unpack(run.origin)
     lengths, turns, units, signs = [], [], [], []

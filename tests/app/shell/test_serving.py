@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """Where a socket may lie: pytest's own folders are too deep for one."""
+    """Yield where a socket may lie: pytest's own folders are too deep for one."""
     with tempfile.TemporaryDirectory(prefix="ms") as folder:
         yield Path(folder) / "window"
 
@@ -42,7 +42,7 @@ def served(program: Marginscope, place: Path) -> Iterator[Marginscope]:
 
 
 def ask(qtbot: QtBot, place: Path, sent: bytes) -> str:
-    """What is answered; "" where the window hangs up."""
+    """Return what is answered; "" where the window hangs up."""
     with socket.socket(socket.AF_UNIX) as caller:
         caller.setblocking(False)
         caller.connect(str(place))

@@ -133,7 +133,7 @@ def test_a_time_is_typed(program: Marginscope, qtbot: QtBot) -> None:
 
 
 def lonely(program: Marginscope, which: int) -> tuple[int, QPoint]:
-    """The node of a run that is farthest from its neighbours at the frame shown, and its pixel."""
+    """Return the node of a run that is farthest from its neighbours in this frame, with pixel."""
     panel, frame = program.display.panels[which], frames(program)[which]
     plot = panel.view("neurons").plot
     pixels = plot.pixels(panel.run.data.positions(np.array([frame]))[0].astype(float))

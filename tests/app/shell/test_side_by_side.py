@@ -61,7 +61,7 @@ def says(axis: pg.AxisItem, text: str) -> bool:
 
 
 def places(program: Marginscope) -> list[tuple[int, int]]:
-    """Row and column of each run that is shown, by where its panel is seen."""
+    """Return row and column of each run that is shown, by where its panel is seen."""
     window = program.window
     corners = [panel.mapTo(window, QPoint(0, 0)) for panel in shown_panels(program)]
     rows = sorted({corner.y() for corner in corners})
@@ -70,7 +70,7 @@ def places(program: Marginscope) -> list[tuple[int, int]]:
 
 
 def plots(program: Marginscope) -> list[list[Plot]]:
-    """The plots of the runs that are shown, a list for each run."""
+    """Return the plots of the runs that are shown, a list for each run."""
     return [[view.plot for view in panel.views] for panel in shown_panels(program)]
 
 

@@ -42,7 +42,7 @@ def look(self):
 
 
 def started(tmp_path: Path, **environment: str) -> tuple[float, list[dict[str, Any]]]:
-    """When a window was started, and what it printed until it closed itself."""
+    """Return when a window was started, and what it printed until it closed itself."""
     home = {name: str(tmp_path / name) for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME")}
     home["XDG_STATE_HOME"] = str(tmp_path / "state")
     shot = str(tmp_path / "shot.png")

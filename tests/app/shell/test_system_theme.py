@@ -33,7 +33,7 @@ class System:
 
 
 def state(program: Marginscope) -> tuple[str, bool, bool]:
-    """The palette, and the marks of Dark and of following the system."""
+    """Return the palette, and the marks of Dark and of following the system."""
     actions = program.actions
     marks = (actions["dark"].isChecked(), actions["system"].isChecked())
     return (program.display.intent.palette, *marks)

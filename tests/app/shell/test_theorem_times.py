@@ -44,7 +44,7 @@ pytestmark = pytest.mark.drawer("times")
 
 @pytest.fixture
 def judged(program: Marginscope, qtbot: QtBot) -> Marginscope:
-    """The window with the small study, its runs judged, held at the start."""
+    """Return the window with the small study, its runs judged, held at the start."""
     qtbot.waitUntil(lambda: settled(program))
     program.display.update_intent(playing=False)
     qtbot.waitUntil(lambda: bool(rows_of(program).lines))
@@ -56,7 +56,7 @@ def rows_of(program: Marginscope) -> TimeRows:
 
 
 def times_of(program: Marginscope) -> np.ndarray:
-    """log10 t of the frames of the run whose theory is shown: the one at the right."""
+    """Return log10 t of the frames of the run whose theory is shown: the one at the right."""
     run = list(program.session)[-1]
     return run.data.log10_time
 

@@ -49,7 +49,7 @@ def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
 
 @pytest.fixture
 def judged(program: Marginscope, qtbot: QtBot) -> Marginscope:
-    """The window with the small study, its margins computed and its runs judged by them."""
+    """Return the window with the small study, its margins computed and its runs judged by them."""
     qtbot.waitUntil(lambda: settled(program))
     return program
 

@@ -25,7 +25,7 @@ FOUR = ("neurons", "rotations", "norms", "margins")
 
 @pytest.fixture
 def shown(program: Marginscope) -> Iterator[Marginscope]:
-    """A window with two runs, four views each, at the last frame."""
+    """Yield a window with two runs, four views each, at the last frame."""
     program.display.update_intent(views=FOUR, playing=False)
     program.playback.seek_end()
     yield program

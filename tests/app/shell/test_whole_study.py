@@ -74,7 +74,7 @@ y_label = "margin"
 
 
 def text_of(until: float, n: list[int], figure: str = FIGURE) -> str:
-    """The file of a study; without a layout it has a figure where its cells are six at most."""
+    """Return the file of a study; without a layout it has a figure for at most six cells."""
     return (
         GRID.format(cells={4: "four", 6: "six", 8: "eight"}[2 * len(n)], until=until, n=n) + figure
     )
@@ -82,14 +82,14 @@ def text_of(until: float, n: list[int], figure: str = FIGURE) -> str:
 
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
-    """The file of a study of six quick cells."""
+    """Return the file of a study of six quick cells."""
     path = tmp_path / "whole.toml"
     path.write_text(text_of(0.5, [8, 16, 24]))
     return path
 
 
 def opened(program: Marginscope, qtbot: QtBot, jobs: int = 1) -> StudyWindow:
-    """The window of the whole study, opened by its shortcut, with what is there read."""
+    """Return the window of the whole study, opened by its shortcut, with what is there read."""
     QTest.keyClick(program.window, Qt.Key.Key_F7)
     window = program.studies.runner.window
     qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
@@ -107,12 +107,12 @@ def click(button: QPushButton) -> None:
 
 
 def finished(program: Marginscope) -> Callable[[], bool]:
-    """Whether the study has ended and all of it is shown."""
+    """Return True if the study has ended and all of it is shown."""
     return lambda: not program.studies.busy and program.studies.runner.display.idle
 
 
 def begun(open_program: Opener, path: Path, qtbot: QtBot) -> Marginscope:
-    """A main window with a study in its form, whose runs were stopped; it is painted once."""
+    """Return a main window with a study in its form, whose runs were stopped, painted once."""
     program = open_program(path)
     qtbot.waitUntil(lambda: program.action_state.views_made)
     program.window.setUpdatesEnabled(False)
@@ -445,7 +445,7 @@ def long(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> Marginscope:
 
 
 def some(program: Marginscope) -> Callable[[], bool]:
-    """Whether some cells are done, and not all."""
+    """Return True if some cells are done, and not all."""
 
     def are_done() -> bool:
         status = program.studies.runner.worker.control.status

@@ -40,7 +40,7 @@ PlotOf = Callable[..., Plot]
 
 @pytest.fixture
 def plot_of(qtbot: QtBot) -> PlotOf:
-    """Makes plots of a size, each in a widget of its own."""
+    """Return a factory of plots of a size, each in a widget of its own."""
     hosts: list[QWidget] = []
 
     def made(width: int, height: int, **options: Any) -> Plot:
@@ -203,7 +203,7 @@ def test_a_view_with_nothing_to_show_has_a_sentence_and_no_axes(
 
 
 def rising(columns: int) -> Obstacles:
-    """A curve from the lower left to the upper right of the box."""
+    """Return a curve from the lower left to the upper right of the box."""
     return Obstacles(BOX.left(), np.linspace(BOX.bottom(), BOX.top(), columns)[None, :])
 
 

@@ -71,7 +71,7 @@ def shown(folder: Path, settings: tuple[str, ...]) -> DisplayData:
 
 
 def compute(panel: RunPanel, data: DisplayData) -> None:
-    """What the calculator does, at once."""
+    """Do the calculator's work at once."""
     while data.background.work(1.0):
         panel.on_values()
         panel.draw_pending()
@@ -80,7 +80,7 @@ def compute(panel: RunPanel, data: DisplayData) -> None:
 
 
 def ink(panel: RunPanel, name: str) -> float:
-    """The share of a view's pixels between its axes that are not the ground."""
+    """Return the share of a view's pixels between its axes that are not the ground."""
     plot = panel.view(name).plot
     image = plot.grab(plot.plot_area().toRect()).toImage()
     image = image.convertToFormat(QImage.Format.Format_RGB32)
@@ -129,7 +129,7 @@ def check_views(panel: RunPanel, data: DisplayData, kind: str) -> None:
 
 
 def sentence(kind: str, name: str) -> str:
-    """What a view says instead of showing something."""
+    """Return what a view says instead of showing something."""
     if name in ("waves", "phases") and kind != "quadratic":
         return "only quadratic networks on addition modulo p have frequencies"
     if kind == "kernel":

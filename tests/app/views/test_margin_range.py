@@ -49,7 +49,7 @@ def view_of(qtbot: QtBot, data: DisplayData, palette: Palette = LIGHT) -> Margin
 
 
 def coloured(image: QImage, colour: str) -> np.ndarray:
-    """The rows and columns of the pixels of about a colour, (k, 2)."""
+    """Return the rows and columns of the pixels of about a colour, (k, 2)."""
     image = image.convertToFormat(QImage.Format.Format_RGB32)
     stride = image.bytesPerLine() // 4
     shape = (image.height(), stride, 4)

@@ -27,7 +27,7 @@ ADDED = tuple(f"added_{k}" for k in range(40))
 
 
 def computed(*references: Reference) -> tuple[ReferenceMargin, ...]:
-    """Margins with one value each, no two of them alike times 1/2."""
+    """Return margins with one value each, no two of them alike times 1/2."""
     return tuple(
         ReferenceMargin(one, Bracket(value, value, value, True, ""), 0.0)
         for value, one in zip(np.exp(np.arange(len(references)) / 17.0), references, strict=True)
@@ -35,7 +35,7 @@ def computed(*references: Reference) -> tuple[ReferenceMargin, ...]:
 
 
 def drawable() -> list[Reference]:
-    """The registered margins that are lines, and one that is registered later."""
+    """Return the registered margins that are lines, and one that is registered later."""
     bracket = Bracket(1.0, 1.0, 1.0, True, "")
     return [one for one in REFERENCES.values() if one.factor] + [MadeUp("later", 1.0, bracket)]
 

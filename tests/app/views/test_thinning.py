@@ -20,7 +20,7 @@ LEVELS = 255.0
 
 
 def off_by(x: np.ndarray, Y: np.ndarray, keep: np.ndarray) -> float:
-    """How far the polygons through the points kept are from all points, at most."""
+    """Return how far the polygons through the points kept are from all points, at most."""
     found = [np.interp(x, x[kept], row[kept]) for row, kept in zip(Y, keep, strict=True)]
     return float(np.abs(np.array(found) - Y).max())
 

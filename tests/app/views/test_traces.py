@@ -38,7 +38,7 @@ def wide(qtbot: QtBot, panel: RunPanel, data: DisplayData) -> RunPanel:
 
 
 def drawn(view: CurvesView | SpectrumView, which: int, data: DisplayData) -> np.ndarray:
-    """The heights of a curve at the frames but the first, between the corners that it has."""
+    """Return the heights of a curve at all frames but the first, interpolated between corners."""
     path = view.faint.curves[which][0]
     corners = [path.elementAt(k) for k in range(path.elementCount())]
     places = [corner.x for corner in corners]
@@ -47,7 +47,7 @@ def drawn(view: CurvesView | SpectrumView, which: int, data: DisplayData) -> np.
 
 
 def allowed(view: CurvesView | SpectrumView) -> float:
-    """What a curve may be off by between its corners: a few hundredths of a pixel."""
+    """Return what a curve may be off by between its corners: a few hundredths of a pixel."""
     return TOLERANCE * view.plot.pixel_height()
 
 

@@ -25,7 +25,7 @@ INSTALLED = ("few", pytest.param("all", marks=pytest.mark.slow))
 
 @pytest.fixture(scope="module", params=INSTALLED)
 def licences(request: pytest.FixtureRequest) -> ModuleType:
-    """The module of the bundle's build, which is no part of a package."""
+    """Return the module of the bundle's build, which is no part of a package."""
     spec = importlib.util.spec_from_file_location("licences", ROOT / ".ci" / "bundle_licences.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -24,7 +24,7 @@ AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@example.invalid")
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A small project that is ready to be released as 2.0.0."""
+    """Return a small project that is ready to be released as 2.0.0."""
     root = tmp_path / "tree"
     root.mkdir()
     (root / "CHANGELOG.md").write_text("# Log\n\n## 2.0.0 - 2026-01-02\n\nAll.\n", "utf-8")
