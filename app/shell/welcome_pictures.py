@@ -33,6 +33,7 @@ PICTURED = {
     "damian21": ("damian21-label-noise", 0),
     "saxe14": ("saxe14-modes", 0),
     "gunasekar18": ("gunasekar18-depth", 2),
+    "benarous21": ("benarous21-exponents", 2),
     "saad95": ("saad95-plateau", 0),
     "tsilivis25": ("tsilivis25-order-turns-over", 1),
     "chizat19": ("chizat19-lazy-and-rich", 0),

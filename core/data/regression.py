@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping
+from math import factorial
 from typing import ClassVar, Literal, final
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermeval
 from numpy.random import Generator
 from pydantic import model_validator
 
@@ -119,7 +121,9 @@ class RegressionData(TargetData, Law):
     """Gaussian inputs; y ~ N(0, 1) independent of x, or a teacher's output with noise.
 
     With `units` > 0 y = f(x) + noise z, f(x) = sum_j a_j relu(<w_j, x>), a_j, w_j and z N(0, 1), or
-    a_j = 1 and w_j = e_j; the directions are the teacher's, as those of the kind "teacher".
+    a_j = 1 and w_j = e_j; the directions are the teacher's, as those of the kind "teacher". erf
+    neurons are erf(<w_j, x>/sqrt(2)), with w_j ~ N(0, I/d) and a_j = 1, and a Hermite neuron is
+    he_k(<w, x>)/sqrt(k!) with |w| = 1.
 
     >>> data = RegressionData(d=3, n=6).sample(np.random.default_rng(0))
     >>> g = np.random.default_rng(0)
@@ -143,6 +147,16 @@ class RegressionData(TargetData, Law):
         source="Saad and Solla 1995 (orthonormal)",
         added=True,
     )
+    neurons: Literal["relu", "erf", "hermite"] = setting(
+        "relu",
+        meaning="the teacher's: relu(z); erf(z/sqrt(2)) with a_j = 1, and w_j ~ N(0, I/d) if "
+        "random; or one he_k(z)/sqrt(k!), with w uniform on the unit sphere if random",
+        source="Saad and Solla 1995 (erf)",
+        added=True,
+    )
+    degree: int = setting(
+        2, meaning='k of neurons = "hermite"', ge=1, le=8, advanced=True, added=True
+    )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     @model_validator(mode="after")
@@ -153,6 +167,17 @@ class RegressionData(TargetData, Law):
                 f"{self.units} and d = {self.d}; give 1 to {self.d} units",
                 keys=("teacher", "units", "d"),
             )
+        if self.neurons == "erf" and not self.units:
+            raise RuleError(
+                'neurons = "erf" are those of a teacher, but units = 0; give at least 1 unit',
+                keys=("neurons", "units"),
+            )
+        if self.neurons == "hermite" and self.units != 1:
+            raise RuleError(
+                f'neurons = "hermite" is one neuron of a teacher, but units = {self.units}; use '
+                "units = 1",
+                keys=("neurons", "units"),
+            )
         return self
 
     def directions(self, generator: Generator) -> dict[str, Array]:
@@ -161,11 +186,29 @@ class RegressionData(TargetData, Law):
             return {}
         if self.teacher == "orthonormal":
             return {"positive": np.eye(self.units, self.d), "negative": np.zeros((0, self.d))}
+        if self.neurons == "hermite":
+            row = generator.standard_normal((1, self.d))
+            return {"positive": row / np.linalg.norm(row), "negative": np.zeros((0, self.d))}
+        if self.neurons == "erf":
+            rows = generator.standard_normal((self.units, self.d)) / np.sqrt(self.d)
+            return {"positive": rows, "negative": np.zeros((0, self.d))}
         return TeacherData(d=self.d, units=self.units).directions(generator)
+
+    def _outputs(self, x: Array, directions: Directions) -> Array:
+        """Return the teacher's outputs f(x), (n,)."""
+        if self.neurons == "relu":
+            return TeacherData.outputs(x, directions)
+        z = x @ directions["positive"].T
+        if self.neurons == "hermite":
+            powers = np.eye(self.degree + 1)[self.degree]
+            return np.asarray(hermeval(z[:, 0], powers) / np.sqrt(float(factorial(self.degree))))
+        from scipy.special import erf
+
+        return np.asarray(erf(z / np.sqrt(2.0)).sum(axis=1))
 
     def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
         x = generator.standard_normal((count, self.d))
-        y = TeacherData.outputs(x, directions) if self.units else generator.standard_normal(count)
+        y = self._outputs(x, directions) if self.units else generator.standard_normal(count)
         if self.noise:
             y = y + self.noise * generator.standard_normal(count)
         return x, y

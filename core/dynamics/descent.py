@@ -20,6 +20,8 @@ from core.dynamics.update_rule import Rule
 from core.network.parametrisation import TwoLayer
 from core.network.quadratic import node_blocks
 
+LARGEST = 150.0 * np.log(10.0)  # ln |W|^L, whose square is not far from the largest float64
+
 
 @final
 class GramDescent(FullBatch):
@@ -83,14 +85,18 @@ class GeneralDescent(FullBatch):
 
     def _take_step(self) -> int:
         network, loss, y = self.problem.network, self.problem.loss, self.problem.dataset.y
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             f = np.asarray(network.outputs(self._flat, self._inputs))
             measure = float(loss.divergence(loss.scores(f, y)).sum())
             if not measure <= self._limit:
                 return kernel.DIVERGED
             g = loss.output_gradient(f, y).astype(self.dtype) / y.size
             slope = network.gradient(self._flat, self._inputs, g)
-            self._flat = self._shrink * self._flat - self.dtype.type(self.step_size) * slope
+            weights = self._shrink * self._flat - self.dtype.type(self.step_size) * slope
+            # Of many layers, finite weights may have outputs beyond float64: keep the last others.
+            if not network.degree * np.log(np.linalg.norm(weights.astype(np.float64))) <= LARGEST:
+                return kernel.DIVERGED
+            self._flat = weights
         self._progress.worst = max(self._progress.worst, measure)
         return kernel.GOING
 

@@ -1,4 +1,4 @@
-"""Gradient flow of the exact risk of ReLU networks on Gaussian inputs with a teacher."""
+"""Gradient flow of the exact risk on Gaussian inputs with a teacher."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.dynamics.step_size import growth_rate
 from core.network.parametrisation import Array, join_flat
 from core.problem.problem import Problem
 from core.problem.schedule import first_log10_time
-from core.problem.teacher import teacher_of
+from core.problem.teacher import student_weights, teacher_of
 from core.study_file.population import PopulationFlow
 
 
@@ -30,8 +30,9 @@ class ExactRiskFlow(RungeKutta):
         super().__init__(problem, dynamics.step or plain_flow_step(problem))
 
     def _slope(self, flat: NDArray[np.float64]) -> Array:
-        a, V = self.problem.network.unpack(flat).values()
-        return np.asarray(join_flat(list(self._teacher.gradient(a, V))))
+        a, V = student_weights(self.problem.network, flat)
+        slopes = dict(zip("aV", self._teacher.gradient(a, V), strict=True))
+        return np.asarray(join_flat([slopes[block.name] for block in self.problem.network.layout]))
 
     def _first_mark(self) -> float:
         return first_log10_time(growth_rate(self.problem))

@@ -9,8 +9,9 @@ The gradient stays in the span of all rows, so the flow of (a, C) is closed: no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,14 +97,74 @@ def velocities(a: Array, b: Array, C: Array, angles: Array) -> tuple[Array, Arra
     return np.asarray((pair_means(C, angles) @ b)[:K]), D
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
-class ReluTeacher:
-    """Teacher f*(x) = sum_n c_n relu(<v_n, x>) on x ~ N(0, I): c (M,), V (M, d)."""
+class OrderParameters:
+    """State of the ODE: a (K,), Q (K, K) and R (K, M), beside the teacher's c (M,) and T (M, M)."""
+
+    a: Array
+    Q: Array
+    R: Array
+    c: Array
+    T: Array
+
+    def pack(self) -> Array:
+        """Return (a, Q, R) as one vector."""
+        return np.concatenate([self.a, self.Q.ravel(), self.R.ravel()])
+
+    def unpack(self, flat: Array) -> Self:
+        """Return the state of a vector of `pack`, with this teacher."""
+        K, M = self.R.shape
+        a, Q, R = flat[:K], flat[K : K + K * K], flat[K + K * K :]
+        return replace(self, a=a, Q=Q.reshape(K, K), R=R.reshape(K, M))
+
+    def products(self) -> Array:
+        """Return C = [[Q, R], [R', T]], (K + M, K + M)."""
+        return np.block([[self.Q, self.R], [self.R.T, self.T]])
+
+    def risk(self) -> float:
+        """Return (1/2) E (f(x) - f*(x))^2."""
+        b = np.concatenate([self.a, -self.c])
+        return max(0.5 * float(b @ self._means() @ b), 0.0)
+
+    def overlap(self) -> float:
+        """Return the mean over teacher units n of max_j R_jn/sqrt(Q_jj T_nn)."""
+        sizes = np.sqrt(np.maximum(np.diagonal(self.Q), 0.0))[:, None] * np.sqrt(
+            np.diagonal(self.T)
+        )
+        cosines = np.divide(self.R, sizes, out=np.zeros_like(self.R), where=sizes > 0.0)
+        return float(cosines.max(axis=0).mean())
+
+    def slope(self) -> Array:
+        """Return d(a, Q, R)/dt as one vector."""
+        K, (d_a, D) = self.a.size, self._velocities()
+        products = D @ self.products()  # dR/dW times all rows
+        dQ = products[:, :K] + products[:, :K].T - self._squares()
+        return -np.concatenate([d_a, dQ.ravel(), products[:, K:].ravel()])
+
+    def _means(self) -> Array:
+        """Return the means of products of all neurons, (K + M, K + M)."""
+        C = self.products()
+        return pair_means(C, angles_of_products(C))
+
+    def _velocities(self) -> tuple[Array, Array]:
+        """Return the gradient of the risk in a (K,), and in W as coefficients (K, K + M)."""
+        C = self.products()
+        b = np.concatenate([self.a, -self.c])
+        return velocities(self.a, b, C, angles_of_products(C))
+
+    def _squares(self) -> Array:
+        """Return what the squares of steps add to dQ/dt, (K, K): nothing for a flow."""
+        return np.zeros_like(self.Q)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Teacher(ABC):
+    """Teacher on inputs x ~ N(0, I) of M neurons: outer weights c (M,), inner ones V (M, d)."""
 
     c: Array
     V: Array
 
+    @abstractmethod
     def risk(self, a: Array, W: Array) -> float:
         """Return (1/2) E (f(x) - f*(x))^2.
 
@@ -118,10 +179,8 @@ class ReluTeacher:
         -------
         float
         """
-        rows, b = np.concatenate([W, self.V]), np.concatenate([a, -self.c])
-        G = pair_means(rows @ rows.T, angles_of_rows(rows))
-        return max(0.5 * float(b @ G @ b), 0.0)
 
+    @abstractmethod
     def gradient(self, a: Array, W: Array) -> tuple[Array, Array]:
         """Return the gradient of the risk in a (K,) and W (K, d).
 
@@ -136,9 +195,29 @@ class ReluTeacher:
         -------
         tuple of arrays
         """
-        rows, b = np.concatenate([W, self.V]), np.concatenate([a, -self.c])
-        d_a, D = velocities(a, b, rows @ rows.T, angles_of_rows(rows))
-        return d_a, np.asarray(D @ rows)
+
+    @abstractmethod
+    def order_parameters(
+        self, a: Array, W: Array, rate: float = 0.0, noise: float = 0.0
+    ) -> OrderParameters:
+        """Return the state of the ODE at a student.
+
+        Parameters
+        ----------
+        a : array (K,)
+            Outer weights.
+        W : array (K, d)
+            Inner weights.
+        rate : float
+            Step times d over the batch of online descent, where its squares have a closed form; 0
+            for the flow.
+        noise : float
+            Standard deviation of the noise of targets, which only such squares contain.
+
+        Returns
+        -------
+        OrderParameters
+        """
 
     def overlaps(self, W: Array) -> tuple[Array, Array]:
         """Return the order parameters Q = W W' (K, K) and R = W V' (K, M)."""
@@ -147,59 +226,21 @@ class ReluTeacher:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class OrderParameters:
-    """State of the ODE: a (K,), Q (K, K) and R (K, M), beside the teacher's c (M,) and T (M, M)."""
+class ReluTeacher(Teacher):
+    """Teacher f*(x) = sum_n c_n relu(<v_n, x>)."""
 
-    a: Array
-    Q: Array
-    R: Array
-    c: Array
-    T: Array
+    def risk(self, a: Array, W: Array) -> float:
+        rows, b = np.concatenate([W, self.V]), np.concatenate([a, -self.c])
+        G = pair_means(rows @ rows.T, angles_of_rows(rows))
+        return max(0.5 * float(b @ G @ b), 0.0)
 
-    @classmethod
-    def of_weights(cls, a: Array, W: Array, teacher: ReluTeacher) -> OrderParameters:
-        """Return the order parameters of a student.
+    def gradient(self, a: Array, W: Array) -> tuple[Array, Array]:
+        rows, b = np.concatenate([W, self.V]), np.concatenate([a, -self.c])
+        d_a, D = velocities(a, b, rows @ rows.T, angles_of_rows(rows))
+        return d_a, np.asarray(D @ rows)
 
-        Parameters
-        ----------
-        a : array (K,)
-            Outer weights.
-        W : array (K, d)
-            Inner weights.
-        teacher : ReluTeacher
-            Teacher.
-
-        Returns
-        -------
-        OrderParameters
-        """
-        Q, R = teacher.overlaps(W)
-        return cls(a, Q, R, teacher.c, teacher.V @ teacher.V.T)
-
-    def pack(self) -> Array:
-        """Return (a, Q, R) as one vector."""
-        return np.concatenate([self.a, self.Q.ravel(), self.R.ravel()])
-
-    def unpack(self, flat: Array) -> OrderParameters:
-        """Return the state of a vector of `pack`, with this teacher."""
-        K, M = self.R.shape
-        a, Q, R = flat[:K], flat[K : K + K * K], flat[K + K * K :]
-        return OrderParameters(a, Q.reshape(K, K), R.reshape(K, M), self.c, self.T)
-
-    def products(self) -> Array:
-        """Return C = [[Q, R], [R', T]], (K + M, K + M)."""
-        return np.block([[self.Q, self.R], [self.R.T, self.T]])
-
-    def risk(self) -> float:
-        """Return (1/2) E (f(x) - f*(x))^2."""
-        C, b = self.products(), np.concatenate([self.a, -self.c])
-        return max(0.5 * float(b @ pair_means(C, angles_of_products(C)) @ b), 0.0)
-
-    def slope(self) -> Array:
-        """Return d(a, Q, R)/dt of gradient flow as one vector."""
-        K, C = self.a.size, self.products()
-        b = np.concatenate([self.a, -self.c])
-        d_a, D = velocities(self.a, b, C, angles_of_products(C))
-        products = D @ C  # dR/dW times all rows
-        dQ = products[:, :K] + products[:, :K].T
-        return -np.concatenate([d_a, dQ.ravel(), products[:, K:].ravel()])
+    def order_parameters(
+        self, a: Array, W: Array, rate: float = 0.0, noise: float = 0.0
+    ) -> OrderParameters:
+        Q, R = self.overlaps(W)
+        return OrderParameters(a, Q, R, self.c, self.V @ self.V.T)

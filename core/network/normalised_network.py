@@ -24,6 +24,7 @@ class NormalisedNetwork(NetworkSection):
     title: ClassVar[str] = "f(x) = sum_j a_j b_j relu(<v_j/|v_j|, x>), all trained"
     source: ClassVar[str] = "homogeneity, equation 1 and section 4"
 
+    divides_by_lengths: ClassVar[bool] = True
     kind: Literal["normalised"] = "normalised"
     init: Literal["paper", "file"] = setting(
         "paper",

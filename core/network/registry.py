@@ -7,6 +7,7 @@ from operator import attrgetter
 from numpy.random import Generator
 
 from core.network.bias import Bias, Multiclass
+from core.network.committee import Committee
 from core.network.custom import Custom
 from core.network.deep_linear import DeepLinear
 from core.network.diagonal import DiagonalLinear
@@ -17,6 +18,7 @@ from core.network.parametrisation import Array, Arrays, Network, Shape
 from core.network.quadratic import Quadratic
 from core.network.recorded_network import Recorded
 from core.network.section import NetworkSection
+from core.network.single_index import SingleIndex
 from core.network.standard import FixedOuter, Scalar, Standard
 from core.settings import Registry
 
@@ -33,6 +35,8 @@ NETWORKS: Registry[type[Network]] = Registry(
     Linear,
     DiagonalLinear,
     DeepLinear,
+    Committee,
+    SingleIndex,
     Head,
     Custom,
 )

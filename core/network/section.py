@@ -19,6 +19,9 @@ class NetworkSection(Section):
 
     several: ClassVar[bool] = False  # requires data of three or more classes, as some losses do
     shrinks: ClassVar[str] = "m"  # setting to lower if there are too many parameters
+    divides_by_lengths: ClassVar[bool] = False  # f needs v_j/|v_j|
+    # Neurons of a teacher with which the exact risk on Gaussian inputs is known, as in data.neurons
+    known_teacher: ClassVar[str] = ""
     kind: str
     m: int | None = setting(None, meaning="width: number of neurons", ge=1, le=1_000_000)
     init: str = setting("paper", meaning="initialisation")

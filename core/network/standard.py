@@ -97,6 +97,7 @@ SMALL = ("balanced", "dominated")
 class StandardNetwork(NetworkSection):
     title: ClassVar[str] = "two-layer ReLU network f(x) = sum_j a_j relu(<v_j, x>), both trained"
     source: ClassVar[str] = "telgarsky22, section 1.2; wei19, section 2"
+    known_teacher: ClassVar[str] = "relu"
 
     kind: Literal["standard"] = "standard"
     init: Literal["paper", "normal", "small", "balanced", "dominated", "file"] = setting(

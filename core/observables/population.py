@@ -1,4 +1,4 @@
-"""Exact risk of ReLU networks on Gaussian inputs with a teacher, and its ODE as a prediction."""
+"""Exact risk on Gaussian inputs with a teacher, and its ODE as a prediction."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.regression import RegressionData
-from core.network.gaussian_inputs import OrderParameters, ReluTeacher
+from core.network.committee import Committee
+from core.network.gaussian_inputs import OrderParameters, Teacher
+from core.network.single_index import SingleIndex
 from core.network.standard import Standard
 from core.observables.observable import Observable, Shape, cached_per_frame, cached_per_run
 from core.observables.prediction import Prediction
-from core.problem.teacher import teacher_of
+from core.problem.teacher import student_weights, teacher_of
 from core.runs import Run
+from core.study_file.descent import StochasticGradientDescent
 
 Array = NDArray[np.float64]
 MOST_ROWS = 40  # of student and teacher: the ODE has as many numbers as pairs of them
@@ -21,21 +24,26 @@ TOLERANCE = 1e-10
 
 
 def has_teacher(run: Run) -> bool:
-    """Return True for a plain ReLU network on Gaussian inputs with a known teacher."""
+    """Return True for a network on Gaussian inputs with a teacher of the same neurons."""
     data, network = run.experiment.data, run.network
-    has_units = isinstance(data, RegressionData) and data.units > 0 and not run.is_external
-    return has_units and isinstance(network, Standard) and network.plain_relu
+    if run.is_external or not isinstance(data, RegressionData) or not data.units:
+        return False
+    if isinstance(network, Committee):
+        return data.neurons == "erf"
+    if isinstance(network, SingleIndex):
+        return data.neurons == "hermite" and data.degree == network.order
+    return isinstance(network, Standard) and network.plain_relu and data.neurons == "relu"
 
 
 @cached_per_run
-def teacher(run: Run) -> ReluTeacher:
+def teacher(run: Run) -> Teacher:
     """Return the teacher of a run, drawn again: run files do not hold it."""
     return teacher_of(run.problem)
 
 
 def weights(run: Run, flat: Array) -> tuple[Array, Array]:
     """Return a (m,) and V (m, d) at flat parameters, in plain coordinates."""
-    a, V = run.network.unpack(flat).values()
+    a, V = student_weights(run.network, flat)
     return a, V if run.reduction is None else run.reduction.full(V)
 
 
@@ -85,7 +93,7 @@ def condition(run: Run) -> str:
     if loss.kind != "least_squares" or loss.is_penalised:
         return 'the ODE is that of loss.kind = "least_squares" without a penalty'
     follows = dynamics.full_gradient or dynamics.follows_population
-    online = getattr(dynamics, "fresh", False)
+    online = isinstance(dynamics, StochasticGradientDescent) and dynamics.fresh
     shaped = getattr(dynamics, "schedule", "constant") != "constant"
     if not (follows or online) or shaped or run.has_changed_rule:
         return (
@@ -98,12 +106,26 @@ def condition(run: Run) -> str:
     return ""
 
 
+def online_rate(run: Run) -> float:
+    """Return eta = step d/batch of steps on fresh examples, whose squares add up; 0 for a flow."""
+    dynamics = run.experiment.dynamics
+    if not isinstance(dynamics, StochasticGradientDescent) or not dynamics.fresh:
+        return 0.0
+    return float(dynamics.step or 0.0) * run.dataset.d / dynamics.batch
+
+
+def noise(run: Run) -> float:
+    """Return the standard deviation of the noise of a teacher's targets."""
+    data = run.experiment.data
+    return data.noise if isinstance(data, RegressionData) else 0.0
+
+
 @cached_per_run
 def _solution(run: Run) -> tuple[OrderParameters, Any]:
     """Return the state at t = 0, and the solution of the ODE as a function of time."""
     from scipy.integrate import solve_ivp
 
-    start = OrderParameters.of_weights(*weights(run, run.origin), teacher(run))
+    start = teacher(run).order_parameters(*weights(run, run.origin), online_rate(run), noise(run))
     until = 10.0 ** float(run.experiment.dynamics.until_log10_time)
     step = getattr(run.experiment.dynamics, "step", None) or 0.0
     solution = solve_ivp(
@@ -129,8 +151,17 @@ def ode_log10_risk(run: Run, t: Array) -> Array:
         return np.asarray(np.log10(ode_risk(run, t)))
 
 
+def ode_overlap(run: Run, t: Array) -> Array:
+    """Return the mean over teacher units of the largest cosine, by the ODE, at times t (T,)."""
+    start, solution = _solution(run)
+    return np.array([start.unpack(solution(one)).overlap() for one in np.asarray(t).tolist()])
+
+
 SOURCE = "saad95; docs/theory.md, 4.18"
-WHERE = 'plain ReLU networks on data.kind = "regression" with a teacher'
+WHERE = (
+    'plain ReLU, erf and Hermite networks on data.kind = "regression" with a teacher of the same '
+    "neurons"
+)
 ODE = "the risk of d(a, Q, R)/dt, Q = V V', R = V V*', from the run's start"
 TEX = r"\frac{1}{2}\,E(f-f^*)^2"
 OBSERVABLES = (
@@ -206,5 +237,18 @@ PREDICTIONS = (
         condition,
         WHERE,
         tex=rf"\log_{{10}}\,{TEX}",
+    ),
+    Prediction(
+        "teacher_overlap_ode",
+        "teacher_overlap",
+        "ODE",
+        "overlap with the teacher by the ODE",
+        "mean over n of max_j R_jn/(Q_jj T_nn)^(1/2), by d(a, Q, R)/dt from the run's start",
+        SOURCE,
+        ode_overlap,
+        has_teacher,
+        condition,
+        WHERE,
+        tex=r"\frac{1}{M}\sum_n\max_j R_{jn}/\sqrt{Q_{jj}T_{nn}}",
     ),
 )

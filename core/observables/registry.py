@@ -27,6 +27,7 @@ from core.observables import (
     matrix_solution,
     nodes,
     norm_margins,
+    order_parameters,
     population,
     proof_potentials,
     proofs,
@@ -117,6 +118,7 @@ OBSERVABLES: Registry[Observable] = Registry(
     *tangent_kernel.OBSERVABLES,
     *collapse.OBSERVABLES,
     *population.OBSERVABLES,
+    *order_parameters.OBSERVABLES,
 )
 
 

@@ -24,7 +24,7 @@ from core.data.section import FileSection
 from core.errors import InputError
 from core.losses import LossFunction, loss_named
 from core.network.custom import CustomNetwork, with_code
-from core.network.normalised_network import BatchNormNetwork, NormalisedNetwork
+from core.network.normalised_network import BatchNormNetwork
 from core.network.parametrisation import Block, Network, Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
 from core.network.section import NetworkSection
@@ -141,7 +141,7 @@ def _check_directions(
     section: NetworkSection, arrays: dict[str, Array], path: Path, x: Array
 ) -> None:
     """Raise InputError if a network would divide by |v_j| = 0, or N(v_j) = 0."""
-    if isinstance(section, NormalisedNetwork):
+    if section.divides_by_lengths:
         divisors, fault = np.linalg.norm(arrays["V"], axis=1), "is zero, so that v/|v| is undefined"
     elif isinstance(section, BatchNormNetwork) and section.normalise and section.eps == 0.0:
         divisors = np.linalg.norm((x - x.mean(axis=0)) @ arrays["V"].T, axis=0)

@@ -1,16 +1,44 @@
-"""Teacher of a problem: the ReLU network whose outputs are the targets."""
+"""Teacher of a problem: the network whose outputs are the targets."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from core.network.gaussian_inputs import ReluTeacher
+from core.data.regression import RegressionData
+from core.network.erf_inputs import ErfTeacher
+from core.network.gaussian_inputs import ReluTeacher, Teacher
+from core.network.hermite_inputs import HermiteTeacher
+from core.network.parametrisation import Array, Network
 from core.problem.problem import Problem, with_directions
 
 
-def teacher_of(problem: Problem) -> ReluTeacher:
+def teacher_of(problem: Problem) -> Teacher:
     """Return the teacher of a problem whose data know it."""
     directions = with_directions(problem).directions
     up, down = directions["positive"], directions["negative"]
-    signs = np.concatenate([np.ones(up.shape[0]), -np.ones(down.shape[0])])
-    return ReluTeacher(signs, np.concatenate([up, down]))
+    c = np.concatenate([np.ones(up.shape[0]), -np.ones(down.shape[0])])
+    V, data = np.concatenate([up, down]), problem.experiment.data
+    neurons = data.neurons if isinstance(data, RegressionData) else "relu"
+    if isinstance(data, RegressionData) and neurons == "hermite":
+        return HermiteTeacher(c, V, data.degree)
+    return ErfTeacher(c, V) if neurons == "erf" else ReluTeacher(c, V)
+
+
+def student_weights(network: Network, flat: Array) -> tuple[Array, Array]:
+    """Return the outer weights (m,) and inner weights (m, D) of a student.
+
+    Parameters
+    ----------
+    network : Network
+        Network with parameters a and V, or V alone.
+    flat : array (size,)
+        Trained parameters.
+
+    Returns
+    -------
+    tuple of arrays
+        a (m,), 1 where they are no parameters, and V (m, D).
+    """
+    parts = network.unpack(flat)
+    V = np.asarray(parts["V"])
+    return np.asarray(parts.get("a", np.ones(V.shape[0]))), V

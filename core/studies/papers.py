@@ -152,6 +152,14 @@ PAPERS: Registry[Paper] = Registry(
         "Depth selects the norm: diagonal linear networks of L layers maximise margins over l_2/L.",
     ),
     Paper(
+        "benarous21",
+        "Ben Arous et al. 2021",
+        "Online stochastic gradient descent on non-convex losses from high-dimensional inference",
+        "Ben Arous, Gheissari, Jagannath",
+        "2021",
+        "The first Hermite degree of a target decides how long online steps wait at the start.",
+    ),
+    Paper(
         "saad95",
         "Saad and Solla 1995",
         "On-line learning in soft committee machines",

@@ -26,6 +26,7 @@ from marginscope._engine.tables import (
     dataset_of,
     frame_of,
     names_of,
+    order_parameters,
     predict,
     values_of,
     weights_of,
@@ -306,6 +307,7 @@ class Run(RunFile):
         return Margins(self.problem, which, limit)
 
     predict = public(predict)
+    order_parameters = public(order_parameters)
 
     def theorems(
         self,

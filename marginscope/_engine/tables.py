@@ -13,6 +13,8 @@ import numpy as np
 from core.errors import InputError, did_you_mean
 from core.numbers import time_text
 from core.observables.observable import Shape
+from core.observables.order_parameters import OrderParameterCurves
+from core.observables.order_parameters import order_parameters as curves_of
 from core.observables.prediction import PredictedCurve
 from core.observables.registry import (
     OBSERVABLES,
@@ -137,6 +139,29 @@ def predict(run: Run, name: str) -> PredictedCurve:
         An unknown name, or a run to which the prediction does not apply; the sentence says why.
     """
     return predict_curve(run, name)
+
+
+def order_parameters(run: Run) -> OrderParameterCurves:
+    """Return the order parameters of a run with a teacher on Gaussian inputs.
+
+    Parameters
+    ----------
+    run : Run
+        Open run; left out of `run.order_parameters()`.
+
+    Returns
+    -------
+    OrderParameterCurves
+        `t` (F,), and at each of the F frames the outer weights `a` (F, m) and the inner products
+        `Q` (F, m, m) of the student's neurons and `R` (F, m, M) with the teacher's; `c` (M,) and
+        `T` (M, M) of the teacher.
+
+    Raises
+    ------
+    InputError
+        The run has no teacher, or a teacher of other neurons.
+    """
+    return curves_of(run)
 
 
 # --------------------------------------------------------------------------------- in a notebook

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from core.network.gaussian_inputs import OrderParameters, ReluTeacher, angles_of_rows, pair_means
+from core.network.gaussian_inputs import ReluTeacher, angles_of_rows, pair_means
 
 
 def drawn(
@@ -77,7 +77,7 @@ def test_a_dead_node_has_no_angle_and_does_not_move() -> None:
 def test_the_order_parameters_are_closed() -> None:
     """dQ and dR by the chain rule from the gradient in W."""
     a, W, teacher = drawn()
-    state = OrderParameters.of_weights(a, W, teacher)
+    state = teacher.order_parameters(a, W)
     d_a, d_W = teacher.gradient(a, W)
     dQ, dR = -d_W @ W.T - W @ d_W.T, -d_W @ teacher.V.T
     wanted = np.concatenate([-d_a, dQ.ravel(), dR.ravel()])
@@ -101,7 +101,7 @@ def test_the_ode_is_the_flow_of_any_dimension() -> None:
         flat = np.concatenate([a, start.ravel()])
         end = solve_ivp(slope, (0.0, 3.0), flat, method="DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
         risks.append(one.risk(end[:2], end[2:].reshape(2, -1)))
-    state = OrderParameters.of_weights(a, W, teacher)
+    state = teacher.order_parameters(a, W)
     end = solve_ivp(
         lambda _, flat: state.unpack(flat).slope(),
         (0.0, 3.0),

@@ -28,6 +28,9 @@ CASES = (
     Case("head"),
     Case("head", settings={"normaliser": "layer", "depth": 3}),
     *LINEAR_PREDICTORS,
+    Case("committee"),
+    Case("single_index", settings={"m": 1}),
+    Case("single_index", settings={"m": 1, "degree": 3}),
 )
 EVERY = pytest.mark.parametrize("case", CASES, ids=str)
 

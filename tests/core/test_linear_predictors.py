@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from core.dynamics.registry import prepare
 from core.errors import InputError
 from core.network.linear_predictor import LinearPredictor
 from core.problem.problem import resolve_problem
+from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
+from core.training.control import FinishReason
+from core.training.trajectory import run as train
 from tests.networks import LINEAR_PREDICTORS, Case, at_a_random_point, small_problem
 
 cases = pytest.mark.parametrize("case", LINEAR_PREDICTORS, ids=str)
@@ -131,3 +136,28 @@ def test_wrong_settings_get_one_sentence(
     tables = {"network": network, "dynamics": dynamics or {"kind": "gd"}}
     with pytest.raises(InputError, match=sentence):
         build_experiment(tables, "test")
+
+
+def test_descent_stops_before_products_of_layers_leave_float64(tmp_path: Path) -> None:
+    """Finite weights of 13 layers have infinite outputs: such a frame would have no numbers."""
+    made = {
+        "data": {"kind": "orthonormal"},
+        "network": {
+            "kind": "diagonal_linear",
+            "m": 4,
+            "layers": 13,
+            "init": "random",
+            "scale": 48.5,
+        },
+        "loss": {"kind": "least_squares"},
+        "dynamics": {"kind": "gd", "step": 0.5, "until_log10_time": 2.0},
+        "recording": {"frames": 5},
+    }
+    path = tmp_path / "run.msrun"
+    problem = prepare(resolve_problem(build_experiment(made, "test")))
+    status = train(problem, lambda made, **facts: Recorder(path, made, **facts))
+    assert status.reason is FinishReason.DIVERGED
+    with open_run(path) as run:
+        last = run.parameters(run.frames - 1)
+        assert np.isfinite(run.network.outputs(last, run.inputs)).all()
+        assert np.isfinite(run.network.norm_power(last))

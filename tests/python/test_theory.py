@@ -41,7 +41,7 @@ def test_a_run_is_the_program_s_own_and_names_what_is_documented(run: ms.Run) ->
     with open_run(run.path) as own:
         assert (own.status, run.status) == ("finished", "completed")
     names = [name for name in dir(run) if not name.startswith("_")]
-    assert {"V", "close", "path", "status", "title"} < set(names) and len(names) == 26
+    assert {"V", "close", "path", "status", "title"} < set(names) and len(names) == 27
     assert all(inspect.getdoc(getattr(ms.Run, name)) for name in names if name != "path")
 
 
@@ -244,3 +244,29 @@ def test_predictions_of_a_run(tmp_path: Path) -> None:
         assert curve.band is None
         with pytest.raises(ms.InputError, match="'mode_sax'; did you mean"):
             run.predict("mode_sax")
+
+
+TEACHER = """
+data = { kind = "regression", d = 6, n = 20, units = 2, teacher = "orthonormal" }
+network = { kind = "standard", m = 3 }
+loss = { kind = "least_squares" }
+dynamics = { kind = "population", step = 0.1, until_log10_time = 0.5 }
+recording = { frames = 7 }
+"""
+
+
+def test_order_parameters_of_a_run(tmp_path: Path) -> None:
+    study = tmp_path / "teacher.toml"
+    study.write_text(TEACHER)
+    with ms.train(study) as run:
+        found = run.order_parameters()
+        assert np.allclose(found.Q, run.V @ np.swapaxes(run.V, 1, 2), rtol=1e-13, atol=1e-15)
+        assert np.array_equal(found.R, run.V[:, :, :2])
+        assert np.array_equal(found.a, run.a)
+        assert np.array_equal(found.T, np.eye(2))
+        assert np.array_equal(found.c, np.ones(2))
+        assert np.allclose(run["own_overlap"], found.R.max(axis=1).mean(axis=1), rtol=1e-13)
+        assert found.t[-1] == 10.0 ** run.log10_t[-1]
+    study.write_text(LINEAR)
+    with ms.train(study) as run, pytest.raises(ms.InputError, match="with a teacher"):
+        run.order_parameters()

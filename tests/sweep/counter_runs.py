@@ -108,6 +108,24 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
             "recording.log10_times=[2]; recording.frames=4; network.m=64; run.seed=[0]"
         ),
     ),
+    "benarous21-exponents": (
+        # Descent on 40 examples, a teacher that is elsewhere, and longer steps online.
+        changed(
+            "run.seed=[0]; recording.frames=40; recording.log10_times=[]; data.teacher=random",
+            literally('kind = "population"', 'kind = "gd"'),
+            literally('kind" = "population"', 'kind" = "gd"'),
+            literally("= 3.12", "= 1.3"),
+            literally("0.00025", "0.025"),
+        ),
+        # Online steps of a tenth of the length, so that v keeps its own.
+        changed(
+            "run.seed=[0]; recording.frames=40; recording.log10_times=[]",
+            literally('"data.d" = 400', '"data.d" = 100'),
+            literally("0.00025", "0.0001"),
+            literally("= 3.12", "= 1.3"),
+            literally("= 0.9", "= 0.3"),
+        ),
+    ),
     "boursier22-orthonormal": (
         untrained(),
         *(
@@ -279,6 +297,22 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
     "morwani24-width": (
         changed("data.p=[5]; run.seed=[0]", literally("width * (p - 1)", "(18 - width) * (p - 1)")),
         untrained("run.seed=[0]"),
+    ),
+    "saad95-online": (
+        # Steps of .6: a lower plateau, which lasts.
+        changed(
+            "run.seed=[0]; recording.frames=40",
+            literally("0.00375", "0.0015"),
+            literally("2.18", "1.48"),
+        ),
+        # Another teacher, of few dimensions, and descent in place of the flow.
+        changed(
+            "run.seed=[0]; recording.frames=40; data.teacher=random; data.d=8; data.seed=3",
+            literally("0.00375", "0.1875"),
+            literally("0.00125", "0.0625"),
+            literally("2.18", "1.48"),
+            literally('"dynamics.kind" = "population"', '"dynamics.kind" = "gd"'),
+        ),
     ),
     "saad95-plateau": (
         # A random teacher, and online steps of a hundred times the length.

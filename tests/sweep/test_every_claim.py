@@ -18,12 +18,14 @@ from tests.sweep.counter_runs import COUNTER_RUNS, WITHOUT
 # More than two seconds each; the others take half a minute together.
 SLOW = {
     "batchnorm-figure-1",
+    "benarous21-exponents",
     "cohen21-edge-squared",
     "cohen22-every-edge",
     "damian21-label-noise",
     "frei23-figure-4",
     "frei23-xor",
     "morwani24-grokking",
+    "saad95-online",
     "saad95-plateau",
     "telgarsky22-theorem-3-3",
     "wei19-figure-3-right",

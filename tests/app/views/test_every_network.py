@@ -32,6 +32,8 @@ RUNS: dict[str, tuple[str, ...]] = {
         kind: (*SMALL, f"network.kind={kind}", "network.init=random", "dynamics.kind=gd")
         for kind in ("diagonal_linear", "deep_linear")
     },
+    "committee": (*SMALL, "network.kind=committee", "dynamics.kind=gd"),
+    "single_index": (*SMALL, "network.kind=single_index", "network.m=1", "dynamics.kind=gd"),
     "head": (*SMALL, "network.kind=head", "dynamics.kind=gd"),
     "batch_norm": (*SMALL, "network.kind=batch_norm", "dynamics.kind=gd"),
     "multiclass": (

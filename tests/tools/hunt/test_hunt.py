@@ -24,8 +24,8 @@ from tests.tools.hunt.undefined_frames import INFINITE, UNDEFINED, not_finite
 
 SEED = 20
 # The cheapest studies of this seed in which every kind of every section comes up.
-QUICK = {2, 3, 7, 8, 10, 12, 13, 15, 16, 17, 18, 19, 21, 22}
-QUICK |= {31, 34, 35, 38, 39, 41, 42, 43, 44, 46, 48, 49, 51, 52}
+QUICK = {1, 4, 7, 8, 10, 12, 13, 15, 16, 18, 19, 21}
+QUICK |= {23, 33, 38, 39, 41, 46, 47, 48, 50, 53, 54}
 ALL_KINDS = {(section, kind) for section, kinds in KINDS.items() for kind in kinds}
 
 
