@@ -161,6 +161,8 @@ def rules() -> dict[str, Any]:
             "arrays": schema.MAX_ARRAYS,
             "elements": schema.MAX_ELEMENTS,
             "frames": schema.MAX_FRAMES,
+            "metrics": schema.MAX_METRICS,
+            "name": schema.MAX_NAME,
         },
         "time": [schema.MIN_LOG10_TIME, schema.MAX_LOG10_TIME],
         "rho": [schema.MIN_RHO, schema.MAX_RHO],

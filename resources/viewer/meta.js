@@ -41,7 +41,7 @@ function isOptimizer(value) {
 
 // Fields with their tests; a field with a third part may be missing, and has this value then.
 function fieldsOf(rules) {
-  const { elements, frames } = rules.most;
+  const { elements, frames, metrics } = rules.most;
   const [low, high] = rules.rho;
   const [early, late] = rules.time;
   return {
@@ -69,9 +69,9 @@ function fieldsOf(rules) {
     status: [isOneOf("recording", "finished")],
     reason: [isOneOf(null, ...rules.reasons), null],
     counts: [{
-      frame: [isIn(0, frames)], metric: [isIn(0, 64 * frames)], event: [isIn(0, 100_000)],
+      frame: [isIn(0, frames)], metric: [isIn(0, metrics * frames)], event: [isIn(0, 100_000)],
     }, null],
-    name: [isText(64), ""],
+    name: [isText(rules.most.name), ""],
     recorded: [(value) => typeof value === "boolean", false],
     optimizer: [isOptimizer, {}],
     wal: [isNullOr(isIn(0, 2 ** 32 - 1)), null],

@@ -22,6 +22,7 @@ export class RunFile {
     this.readData();
     this.index = this.readIndex();
     this.checkCounts();
+    this.checkMetrics();
   }
 
   fault(what) {
@@ -89,7 +90,7 @@ export class RunFile {
   shapeOf(name, text) {
     let shape = null;
     try {
-      shape = text.length <= 100 ? parseJson(text) : null;
+      shape = text.length <= 100 && !/[.eE]/.test(text) ? parseJson(text) : null; // whole numbers
     } catch {
       // refused below
     }
@@ -211,6 +212,20 @@ export class RunFile {
       const [[present]] = this.database.rows(`SELECT count(*) FROM ${table}`);
       if (present < BigInt(counts[table])) {
         throw this.fault(`it holds ${present} of its ${counts[table]} ${words}`);
+      }
+    }
+  }
+
+  checkMetrics() {
+    const { most } = this.rules;
+    const length = "CASE typeof(name) WHEN 'text' THEN length(name) END";
+    const sql = `SELECT idx, ${length} FROM metric ORDER BY idx LIMIT ${most.frames * most.metrics + 1}`;
+    let [before, count] = [null, 0];
+    for (const [index, size] of this.database.each(sql)) {
+      count = index === before ? count + 1 : 1;
+      before = index;
+      if (size === null || size > BigInt(most.name) || count > most.metrics) {
+        throw this.fault(`the diagnostics of frame ${index} cannot be read`);
       }
     }
   }
