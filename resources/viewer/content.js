@@ -46,15 +46,16 @@ function largestOf(values) {
 }
 
 export class Content {
-  // A checked file, its network, the palettes and words of the program, and a listener to progress.
-  constructor(run, network, rules, watch = () => {}) {
+  // A checked file, its network, the palettes and words of the program, a listener to progress, and
+  // the most frames that are drawn.
+  constructor(run, network, rules, watch = () => {}, most = MOST_CURVE) {
     Object.assign(this, { run, network, rules, watch });
     this.palettes = [rules.palettes.light, rules.palettes.dark];
     const { m, d, n, k } = run.meta.sizes;
-    const most = Math.max(2, Math.floor(MOST_NUMBERS / (5 * m)));
-    this.stops = thinned(run.frames, Math.min(MOST_STOPS, most));
-    const products = n * m * (d + k);
-    this.curve = thinned(run.frames, Math.min(MOST_CURVE, Math.max(2, Math.floor(MOST_PRODUCTS / products))));
+    const stops = Math.max(2, Math.floor(MOST_NUMBERS / (5 * m)));
+    this.stops = thinned(run.frames, Math.min(MOST_STOPS, most, stops));
+    const points = Math.max(2, Math.floor(MOST_PRODUCTS / (n * m * (d + k))));
+    this.curve = thinned(run.frames, Math.min(most, points));
     const counted = run.meta.recorded && run.index.steps.every((step, place) => {
       const time = run.index.times[place];
       return step > 0 ? Math.abs(time - Math.log10(step)) < 1e-12 : time === -Infinity;

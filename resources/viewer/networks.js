@@ -38,6 +38,23 @@ const LAYOUTS = {
 };
 const SLOPES = { fixed_outer: 0.1, recorded: 0.01 };
 
+// <u, x> of two rows; four sums at a time, which a processor adds side by side.
+function dot(U, at, x, row, size) {
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  let k = 0;
+  for (; k + 4 <= size; k += 4) {
+    a += U[at + k] * x[row + k];
+    b += U[at + k + 1] * x[row + k + 1];
+    c += U[at + k + 2] * x[row + k + 2];
+    d += U[at + k + 3] * x[row + k + 3];
+  }
+  for (; k < size; k += 1) a += U[at + k] * x[row + k];
+  return a + b + (c + d);
+}
+
 function lengthOf(V, at, size) {
   let sum = 0;
   for (let k = 0; k < size; k += 1) sum += V[at + k] * V[at + k];
@@ -242,15 +259,14 @@ export class Network {
     const columns = width + (biases ? 1 : 0);
     const f = new Float64Array(n * k);
     for (let i = 0; i < n; i += 1) {
-      const row = i * columns;
+      let sum = 0;
       for (let j = 0; j < m; j += 1) {
-        const at = j * width;
-        let z = 0;
-        for (let c = 0; c < width; c += 1) z += inner[at + c] * inputs[row + c];
-        if (biases) z += parts.b[j];
-        const value = phi(z);
-        for (let o = 0; o < k; o += 1) f[i * k + o] += outer[j * k + o] * value;
+        const bias = biases ? parts.b[j] : 0;
+        const value = phi(dot(inner, j * width, inputs, i * columns, width) + bias);
+        if (k === 1) sum += outer[j] * value;
+        else for (let o = 0; o < k; o += 1) f[i * k + o] += outer[j * k + o] * value;
       }
+      if (k === 1) f[i] = sum;
       for (let o = 0; offset && o < k; o += 1) f[i * k + o] += parts.c[o];
     }
     return f;

@@ -21,6 +21,7 @@ class Viewer {
     this.facts = document.querySelector("#facts");
     this.input = document.querySelector("#file");
     this.choose = document.querySelector("#choose");
+    this.next = this.prepare();
     this.listen();
     this.say(`To begin, ${ADVICE}. Nothing leaves this computer.`);
     this.openLink();
@@ -73,6 +74,7 @@ class Viewer {
     clearTimeout(this.timer);
     this.worker?.terminate();
     this.worker = null;
+    this.next ??= this.prepare();
   }
 
   async openFile(file) {
@@ -159,7 +161,8 @@ class Viewer {
       this.refuse(`${name} is empty: its recording ended before the first frame; record the run again.`);
       return;
     }
-    const worker = new Worker(this.script);
+    const worker = this.next ?? this.prepare();
+    this.next = null;
     this.worker = worker;
     this.wait(name);
     worker.addEventListener("message", ({ data }) => {
@@ -169,15 +172,26 @@ class Viewer {
         this.say(`Reading ${name}: ${Math.round(100 * data.progress)} %`);
         return;
       }
+      if (data.sketch) {
+        this.wait(name);
+        this.show(data, `${name}, some frames; the others follow`, "sketch");
+        return;
+      }
       this.end();
       if (data.error) this.refuse(data.error);
-      else this.show(data, name);
+      else this.show(data, name, "shown");
     });
     worker.addEventListener("error", () => {
       this.refuse(`${name} cannot be shown: the reader of run files failed; open the file in Marginscope.`);
     });
-    const { module, rules } = this;
-    worker.postMessage({ module, bytes, name, rules }, [bytes]);
+    worker.postMessage({ bytes, name, rules: this.rules }, [bytes]);
+  }
+
+  // A reader that loads SQLite before there is a file; each reads one file and is ended.
+  prepare() {
+    const worker = new Worker(this.script);
+    worker.postMessage({ module: this.module });
+    return worker;
   }
 
   wait(name) {
@@ -187,17 +201,25 @@ class Viewer {
     );
   }
 
-  show({ content, facts }, name) {
+  show({ content, facts }, words, state) {
+    const before = document.body.dataset.state === "sketch" ? this.frame() : null;
     this.close();
     document.body.classList.add("shown");
-    this.say(name);
+    this.say(words);
     this.book = new Book(content);
     this.showFacts(facts);
     this.book.resize();
     document.title = `${content.title.map(([text]) => text).join("")} - Marginscope`;
-    const frame = /(?:^|&)frame=(\d+)/.exec(location.hash.slice(1));
-    if (frame) this.book.player.go(Number(frame[1]) - 1);
-    document.body.dataset.state = "shown";
+    const asked = /(?:^|&)frame=(\d+)/.exec(location.hash.slice(1));
+    const stops = [...this.book.rows[0].stops];
+    if (before !== null) this.book.player.go(stops.findLastIndex((stop) => stop <= before));
+    else if (asked) this.book.player.go(Number(asked[1]) - 1);
+    document.body.dataset.state = state;
+  }
+
+  // The frame of the run that is drawn now.
+  frame() {
+    return this.book.rows[0].stops[this.book.player.moment];
   }
 
   showFacts(facts) {

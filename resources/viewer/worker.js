@@ -7,6 +7,9 @@ import { RunFile } from "./run_file.js";
 import { factsOf } from "./facts.js";
 
 const PAUSE = 200; // milliseconds between two messages of progress
+// Of a larger file some frames are drawn at once, and all when they are computed.
+const LONG_FILE = 4_000_000;
+const SKETCHED = 40;
 const NO_MEMORY = "needs more memory than a page in a browser gets; open it in Marginscope";
 
 // SQLite as this page's own module: it looks for no other file.
@@ -24,20 +27,23 @@ async function loadSqlite(module) {
   });
 }
 
-export async function readRun({ module, bytes, name, rules }, tell) {
-  const sqlite3 = await loadSqlite(module);
+export async function readRun(sqlite3, { bytes, name, rules }, tell) {
   let before = performance.now();
   const run = new RunFile(sqlite3, new Uint8Array(bytes), name, rules);
   if (run.frames === 0) {
     throw new FileError(`${name} has no frames: its recording ended before the first one; record the run again.`);
   }
   const network = new Network(run);
-  const content = new Content(run, network, rules, (done, total) => {
+  const watch = (done, total) => {
     if (performance.now() - before < PAUSE) return;
     before = performance.now();
     tell({ progress: done / total });
-  });
-  return { content: content.content(), facts: factsOf(run) };
+  };
+  const facts = factsOf(run);
+  if (run.frames > 2 * SKETCHED && bytes.byteLength > LONG_FILE) {
+    tell({ content: new Content(run, network, rules, watch, SKETCHED).content(), facts, sketch: true });
+  }
+  return { content: new Content(run, network, rules, watch).content(), facts };
 }
 
 export function errorText(error, name) {
@@ -47,9 +53,12 @@ export function errorText(error, name) {
 }
 
 if (typeof WorkerGlobalScope !== "undefined") {
+  let loading = null;
   globalThis.addEventListener("message", async ({ data }) => {
+    loading ??= loadSqlite(data.module); // before there is a file
+    if (!data.bytes) return;
     try {
-      globalThis.postMessage(await readRun(data, (message) => globalThis.postMessage(message)));
+      globalThis.postMessage(await readRun(await loading, data, (message) => globalThis.postMessage(message)));
     } catch (error) {
       globalThis.postMessage({ error: errorText(error, data.name) });
     }
