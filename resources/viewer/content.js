@@ -35,9 +35,7 @@ function unitPower(log10Extent) {
   return power >= 4 || power <= -3 ? power : 0;
 }
 
-function threeDigits(x) {
-  return Number(x.toPrecision(3));
-}
+const threeDigits = (x) => Number(x.toPrecision(3));
 
 function largestOf(values) {
   let largest = 0;
