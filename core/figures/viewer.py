@@ -81,7 +81,7 @@ def save_viewer(folder: Path) -> Path:
             "write to."
         ) from error
     write_whole(page, viewer_html().encode())
-    write_whole(folder / LICENCES, licences().encode())
+    write_whole(folder / LICENCES, licence_text().encode())
     return page
 
 
@@ -108,17 +108,17 @@ def viewer_html() -> str:
     parts = {
         "policy": policy,
         "style": style,
-        "sqlite": packed_sqlite(),
-        "reader": _packed(reader_script().encode()),
+        "sqlite": pack_sqlite(),
+        "reader": _pack(reader_script().encode()),
         "rules": script_json(rules()),
         "script": script,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _text("viewer/viewer.html"))
 
 
-def packed_sqlite() -> str:
+def pack_sqlite() -> str:
     """Return SQLite for WebAssembly, deflated, in base64."""
-    return _packed(_resource("sqlite/sqlite3.wasm").read_bytes())
+    return _pack(_resource("sqlite/sqlite3.wasm").read_bytes())
 
 
 @cache
@@ -137,7 +137,7 @@ def reader_script() -> str:
     return f"{start}{scope}{end}{_join(READER)}"
 
 
-def licences() -> str:
+def licence_text() -> str:
     """Return whose code the viewer holds, and the text of its licences."""
     return (
         f"{_text('sqlite/LICENCES.txt')}\n\n{_resource('sqlite/Apache-2.0.txt').read_text('utf-8')}"
@@ -186,28 +186,28 @@ def _is_real(kind: Any) -> bool:
 def _sections() -> dict[str, dict[str, Any]]:
     """Return what each kind of each section allows; "" stands for sections of one kind."""
     found: dict[str, dict[str, Any]] = {
-        name: {"": _allowed(section)} for name, section in PLAIN_SECTIONS.items()
+        name: {"": _describe_section(section)} for name, section in PLAIN_SECTIONS.items()
     }
     for name, registry in KINDS.items():
         kinds = {**registry, **getattr(registry, "aside", {})}
-        found[name] = {kind: _allowed(section) for kind, section in kinds.items()}
+        found[name] = {kind: _describe_section(section) for kind, section in kinds.items()}
     return found
 
 
-def _allowed(section: type[Section]) -> dict[str, Any]:
+def _describe_section(section: type[Section]) -> dict[str, Any]:
     properties: Mapping[str, Any] = section.model_json_schema()["properties"]
-    return {name: _checked(one) for name, one in properties.items()}
+    return {name: _describe_setting(one) for name, one in properties.items()}
 
 
-def _checked(described: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: described[name] for name in CHECKED if name in described}
+def _describe_setting(described: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: described[name] for name in CHECKED if name in described}
     for name in ("anyOf", "items"):
         inner = described.get(name)
         if isinstance(inner, list):
-            kept[name] = [_checked(one) for one in inner]
+            known[name] = [_describe_setting(one) for one in inner]
         elif isinstance(inner, dict):
-            kept[name] = _checked(inner)
-    return kept
+            known[name] = _describe_setting(inner)
+    return known
 
 
 def _captions() -> dict[str, list[Any]]:
@@ -238,7 +238,7 @@ def _join(names: Iterable[str]) -> str:
     return "\n".join(bare_module(_text(name)) for name in names)
 
 
-def _packed(content: bytes) -> str:
+def _pack(content: bytes) -> str:
     return base64.b64encode(zlib.compress(content, 9)).decode("ascii")
 
 

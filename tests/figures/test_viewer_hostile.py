@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from tests.support.viewer import READY, WORDS, choose_file
 
 PROGRAM = browser_path()
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed")
-LONGEST = 30.0  # seconds for a file; the worker is ended after 20 without a word
 # Everything of a page that a text could have added, and all that it may request.
 TRACES = (
     "[document.scripts.length, document.images.length, document.links.length, "
@@ -50,10 +48,9 @@ def opens(path: Path) -> bool:
 
 def check(viewer: Browser, path: Path) -> tuple[bool, str]:
     """Open a file; return whether it was shown, and what the viewer says."""
-    before, started = viewer.value(TRACES), time.monotonic()
-    state = choose_file(viewer, path)
+    before = viewer.value(TRACES)
+    state = choose_file(viewer, path)  # which waits a minute at most
     words: str = viewer.value(WORDS)
-    assert time.monotonic() - started < LONGEST, path
     assert viewer.value(TRACES) == before, words
     assert viewer.log == [], words
     assert all(one.startswith(("file:", "blob:")) for one in viewer.requests)

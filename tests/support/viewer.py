@@ -64,7 +64,7 @@ def write_probe(path: Path) -> Path:
     """Write a page that computes the numbers of run files as the viewer does, in itself."""
     parts = [
         "<!doctype html><body>",
-        f'<script type="text/plain" id="sqlite">{viewer.packed_sqlite()}</script>',
+        f'<script type="text/plain" id="sqlite">{viewer.pack_sqlite()}</script>',
         f'<script type="application/json" id="rules">{script_json(viewer.rules())}</script>',
         f"<script>{viewer.reader_script()}\n{PROBE}</script>",
     ]
