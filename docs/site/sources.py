@@ -14,6 +14,7 @@ from core.studies.study import shipped_ids
 from core.study_file.experiment import KINDS
 from docs.site import kinds, python_module, quantities, studies
 from docs.site.contents import DECISIONS, FIRST, KINDS_AND_QUANTITIES, LAST, MORE, pages_of
+from core.figures.viewer import save_viewer
 from docs.site.films import EXTRA, FILMS, PLAYED, Films
 from docs.site.markup import contents, page
 from docs.site.places import DOCS, ROOT
@@ -52,7 +53,7 @@ def write(target: Path, results: Mapping[str, Result], films: Films | None = Non
     for name, picture in studies.pictures_of(results).items():
         (target / "studies" / "pictures").mkdir(parents=True, exist_ok=True)
         shutil.copy(picture, target / "studies" / "pictures" / name)
-    (target / EXTRA).mkdir()
+    save_viewer(target / EXTRA / VIEWER)
     if films is not None:
         shutil.copy(films.page, target / EXTRA / PLAYED)
         for shade, path in films.films.items():

@@ -144,7 +144,8 @@ export class Database {
     if (code === capi.SQLITE_NOMEM) return this.fault("a value is larger than this machine's memory");
     if (code === capi.SQLITE_INTERRUPT) return this.fault("reading takes longer than for any run file");
     if (code === capi.SQLITE_TOOBIG) return this.fault("a value is longer than allowed");
-    return this.fault(printable(error.message).slice(0, 200));
+    const words = error.message.replace(/^SQLITE_\w+: (?:sqlite3 result code \d+: )?/, "");
+    return this.fault(printable(words).slice(0, 200));
   }
 
   // The rows of one SELECT, which refuses values longer than `longest` bytes.

