@@ -10,11 +10,11 @@ from pathlib import Path
 from PIL import Image
 
 from app.shell.documents import PARTS
+from core.figures.viewer import save_viewer
 from core.studies.study import shipped_ids
 from core.study_file.experiment import KINDS
 from docs.site import kinds, python_module, quantities, studies
 from docs.site.contents import DECISIONS, FIRST, KINDS_AND_QUANTITIES, LAST, MORE, pages_of
-from core.figures.viewer import save_viewer
 from docs.site.films import EXTRA, FILMS, PLAYED, Films
 from docs.site.markup import contents, page
 from docs.site.places import DOCS, ROOT
@@ -35,6 +35,12 @@ timeline seeks, and the pointer reads the nearest curve or neuron.
 <a href="figure-1.html">Open it in the full window</a>.
 
 <iframe class="player" src="figure-1.html" title="Figure 1, played"></iframe>"""
+
+VIEWER = "viewer"  # folder of the page that opens run files
+OPEN_VIEWER = """\
+## Open a run file here
+
+<a href="viewer/index.html">The viewer</a> opens a run file in this browser. The file stays on your computer."""
 
 
 def write(target: Path, results: Mapping[str, Result], films: Films | None = None) -> list[Path]:
@@ -98,6 +104,7 @@ def _written(films: Films | None) -> dict[str, str]:
     pages = {known[path]: in_site(path, known) for path in paths}
     names = [path.stem for path in sorted(DOCS.glob("decisions/[0-9]*.md"))]
     pages[f"{DECISIONS}.md"] = page(pages[f"{DECISIONS}.md"].rstrip(), contents(names))
+    pages["run-files.md"] = page(pages["run-files.md"].rstrip(), OPEN_VIEWER)
     if films is not None:
         pages["tour.md"] = page(with_films(pages["tour.md"]).rstrip(), PLAYER)
     return pages
