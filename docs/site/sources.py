@@ -40,7 +40,8 @@ VIEWER = "viewer"  # folder of the page that opens run files
 OPEN_VIEWER = """\
 ## Open a run file here
 
-<a href="viewer/index.html">The viewer</a> opens a run file in this browser. The file stays on your computer."""
+<a href="viewer/index.html">The viewer</a> opens a run file in this browser. The file stays on your
+computer."""
 
 
 def write(target: Path, results: Mapping[str, Result], films: Films | None = None) -> list[Path]:
