@@ -93,6 +93,8 @@ export class Book {
     // What is read aloud waits until the figure rests.
     if (!this.player.playing) this.live.textContent = [text, ...values].join("; ");
     if (this.pointed) this.showNote();
+    if (moment !== this.reported) this.tellHolder?.();
+    this.reported = moment;
   }
 
   drawView(view) {
@@ -137,6 +139,19 @@ export class Book {
       view.ink.addEventListener("pointerleave", () => this.leave());
       view.ink.addEventListener("pointerdown", (event) => this.onDown(view, event));
     }
+  }
+
+  // A notebook around the page hears of moments, and asks for one; of nothing else.
+  listenToHolder() {
+    const holder = window.parent;
+    if (holder === window) return;
+    this.tellHolder = (more = {}) =>
+      holder.postMessage({ marginscope: { moment: this.player.moment, ...more } }, "*");
+    window.addEventListener("message", ({ source, data }) => {
+      const moment = data?.marginscope?.moment;
+      if (source === holder && Number.isInteger(moment)) this.player.go(moment);
+    }, { signal: this.closing.signal });
+    this.tellHolder({ ready: true });
   }
 
   // Give the page to another figure.

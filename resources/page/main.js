@@ -19,6 +19,7 @@ async function begin() {
   // figure.html#frame=200 begins there, so that a moment can be linked to.
   const asked = /frame=(\d+)/.exec(location.hash);
   if (asked) book.player.go(Number(asked[1]) - 1);
+  book.listenToHolder();
   main.dataset.ready = "true";
 }
 
