@@ -128,13 +128,13 @@ def reader_script() -> str:
     A classic script: from a page on a disk, Chromium does not start workers that are modules.
     """
     glue = _text("sqlite/index.mjs")
-    found = GLUE_END.search(glue)
-    assert found is not None
-    scope = f"{glue[: found.start()]}\nreturn {found[1]};".replace(
+    export = GLUE_END.search(glue)
+    assert export is not None
+    scope = f"{glue[: export.start()]}\nreturn {export[1]};".replace(
         "import.meta.url", "globalThis.location.href"
     )
-    start, end = '"use strict";\nconst sqlite3InitModule = (() => {\n', "\n})();\n"
-    return f"{start}{scope}{end}{_join(READER)}"
+    first, last = '"use strict";\nconst sqlite3InitModule = (() => {\n', "\n})();\n"
+    return f"{first}{scope}{last}{_join(READER)}"
 
 
 def licence_text() -> str:
@@ -185,13 +185,13 @@ def _is_real(kind: Any) -> bool:
 
 def _sections() -> dict[str, dict[str, Any]]:
     """Return what each kind of each section allows; "" stands for sections of one kind."""
-    found: dict[str, dict[str, Any]] = {
+    sections: dict[str, dict[str, Any]] = {
         name: {"": _describe_section(section)} for name, section in PLAIN_SECTIONS.items()
     }
     for name, registry in KINDS.items():
         kinds = {**registry, **getattr(registry, "aside", {})}
-        found[name] = {kind: _describe_section(section) for kind, section in kinds.items()}
-    return found
+        sections[name] = {kind: _describe_section(section) for kind, section in kinds.items()}
+    return sections
 
 
 def _describe_section(section: type[Section]) -> dict[str, Any]:
@@ -200,14 +200,14 @@ def _describe_section(section: type[Section]) -> dict[str, Any]:
 
 
 def _describe_setting(described: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: described[name] for name in CHECKED if name in described}
+    checks = {name: described[name] for name in CHECKED if name in described}
     for name in ("anyOf", "items"):
         inner = described.get(name)
         if isinstance(inner, list):
-            known[name] = [_describe_setting(one) for one in inner]
+            checks[name] = [_describe_setting(one) for one in inner]
         elif isinstance(inner, dict):
-            known[name] = _describe_setting(inner)
-    return known
+            checks[name] = _describe_setting(inner)
+    return checks
 
 
 def _captions() -> dict[str, list[Any]]:

@@ -268,8 +268,8 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
     )
     title = "".join(text for text, _ in title_of(runs, page.title))
     html = page_html(runs, views, figure_options, page)
-    shown = frames_of(runs, page.frames)
-    times = [run.log10_time[some] for run, some in zip(runs, shown, strict=True)]
+    frames = frames_of(runs, page.frames)
+    times = [run.log10_time[some] for run, some in zip(runs, frames, strict=True)]
     moments = tuple(np.max(times, axis=0).tolist())
     return Player(title, html, height or _height(len(runs), len(views)), moments)
 

@@ -74,15 +74,15 @@ def nearest_moment(log10_times: Sequence[float], time: Any) -> int:
     """
     if isinstance(time, bool) or not isinstance(time, int | float) or not time >= 0.0:
         raise InputError(f"time = {time!r:.60}; give a number of at least 0.")
-    wanted = math.log10(time) if time > 0.0 else -math.inf
-    if wanted in log10_times:
-        return log10_times.index(wanted)
+    log10_time = math.log10(time) if time > 0.0 else -math.inf
+    if log10_time in log10_times:
+        return log10_times.index(log10_time)
     places = [k for k, one in enumerate(log10_times) if math.isfinite(one)]
-    if not places or wanted == -math.inf:
+    if not places or log10_time == -math.inf:
         return 0
-    if wanted == math.inf:
+    if log10_time == math.inf:
         return len(log10_times) - 1
-    return min(places, key=lambda k: abs(log10_times[k] - wanted))
+    return min(places, key=lambda k: abs(log10_times[k] - log10_time))
 
 
 @cache
@@ -206,15 +206,15 @@ class Player:
         write_whole(place, self.html.encode())
         return place
 
-    def _repr_mimebundle_(self, **given: Any) -> Any:
+    def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the widget where there is anywidget, and the page for all that shows none."""
         if self._widget is None:
             self._widget = make_widget(self)
         page = {"text/html": self._repr_html_(), "text/plain": repr(self)}
         if self._widget is None:
             return page
-        shown = self._widget._repr_mimebundle_(**given)
-        data, metadata = shown if isinstance(shown, tuple) else (shown, {})
+        bundle = self._widget._repr_mimebundle_(**options)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         return {**page, **(data or {})}, metadata
 
     def _repr_html_(self) -> str:

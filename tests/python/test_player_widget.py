@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -60,8 +61,8 @@ def test_the_nearest_moment_is_on_a_logarithmic_axis() -> None:
             players.nearest_moment(times, wrong)
 
 
+@pytest.mark.skipif(find_spec("anywidget") is None, reason="anywidget is not installed")
 def test_with_anywidget_the_time_is_set_and_observed(run: ms.Run) -> None:
-    pytest.importorskip("anywidget")
     page, heard = run.player(margins=(), frames=4), []
     page.observe(heard.append)
     page.time = 0.0
