@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from core.theorems.report import Hypothesis
     from core.theorems.report import Report as Verdict
     from marginscope._engine.boundary import TrainingWarning
-    from marginscope._engine.figures import Player
     from marginscope._engine.loading import load
     from marginscope._engine.margins import Bracket, Margins, margins, theorems
+    from marginscope._engine.player import Player
     from marginscope._engine.run import Run, State
     from marginscope._engine.run import open_run as open
     from marginscope._engine.showing import figure, player
@@ -62,7 +62,7 @@ _PLACES = {
     "Bracket": "_engine.margins",
     "Margins": "_engine.margins",
     "margins": "_engine.margins",
-    "Player": "_engine.figures",
+    "Player": "_engine.player",
     "player": "_engine.showing",
     "Cell": "_engine.studies",
     "Study": "_engine.studies",

@@ -41,6 +41,7 @@ def build_parser() -> Parser:
         add_hunt_command,
         _add_reading_commands,
         add_drawing_commands,
+        _add_viewer_command,
         _add_comparison_commands,
         _add_citation_commands,
         _add_theory_commands,
@@ -169,6 +170,14 @@ def _add_citation_commands(commands: Any) -> None:
     command.add_argument("targets", nargs="+", metavar="RUN|DIR")
     command.add_argument("--out", required=True, metavar="DIR", help="folder to make")
     command.add_argument("--license", default="", metavar="URL", help="licence of the data")
+
+
+def _add_viewer_command(commands: Any) -> None:
+    """Add viewer."""
+    command = add_command(
+        commands, "viewer", "viewing.viewer", "write a page that opens run files in any browser"
+    )
+    command.add_argument("--out", required=True, metavar="DIR", help="folder to make or renew")
 
 
 def _add_comparison_commands(commands: Any) -> None:

@@ -53,6 +53,7 @@ MODULES = (
     "panel.js",
     "layout.js",
     "player.js",
+    "book.js",
     "main.js",
 )
 IMPORT = re.compile(r"^import\b[^;]*;\n", re.MULTILINE)
@@ -271,7 +272,12 @@ def script_json(data: Any) -> str:
 @cache
 def bundle() -> str:
     """Join the modules of resources/page to one script, without imports and exports."""
-    return "\n".join(EXPORT.sub("", IMPORT.sub("", _part(name))).strip() for name in MODULES)
+    return "\n".join(bare_module(_part(name)) for name in MODULES)
+
+
+def bare_module(text: str) -> str:
+    """Return a module's text without its imports and exports, for one script of many."""
+    return EXPORT.sub("", IMPORT.sub("", text)).strip()
 
 
 @cache

@@ -10,6 +10,7 @@ from pathlib import Path
 from PIL import Image
 
 from app.shell.documents import PARTS
+from core.figures.viewer import save_viewer
 from core.studies.study import shipped_ids
 from core.study_file.experiment import KINDS
 from docs.site import kinds, python_module, quantities, studies
@@ -35,6 +36,13 @@ timeline seeks, and the pointer reads the nearest curve or neuron.
 
 <iframe class="player" src="figure-1.html" title="Figure 1, played"></iframe>"""
 
+VIEWER = "viewer"  # folder of the page that opens run files
+OPEN_VIEWER = """\
+## Open a run file here
+
+<a href="viewer/index.html">The viewer</a> opens a run file in this browser. The file stays on your
+computer."""
+
 
 def write(target: Path, results: Mapping[str, Result], films: Films | None = None) -> list[Path]:
     """Empty a folder, write every page into it, and return the pages.
@@ -52,7 +60,7 @@ def write(target: Path, results: Mapping[str, Result], films: Films | None = Non
     for name, picture in studies.pictures_of(results).items():
         (target / "studies" / "pictures").mkdir(parents=True, exist_ok=True)
         shutil.copy(picture, target / "studies" / "pictures" / name)
-    (target / EXTRA).mkdir()
+    save_viewer(target / EXTRA / VIEWER)
     if films is not None:
         shutil.copy(films.page, target / EXTRA / PLAYED)
         for shade, path in films.films.items():
@@ -97,6 +105,7 @@ def _written(films: Films | None) -> dict[str, str]:
     pages = {known[path]: in_site(path, known) for path in paths}
     names = [path.stem for path in sorted(DOCS.glob("decisions/[0-9]*.md"))]
     pages[f"{DECISIONS}.md"] = page(pages[f"{DECISIONS}.md"].rstrip(), contents(names))
+    pages["run-files.md"] = page(pages["run-files.md"].rstrip(), OPEN_VIEWER)
     if films is not None:
         pages["tour.md"] = page(with_films(pages["tour.md"]).rstrip(), PLAYER)
     return pages

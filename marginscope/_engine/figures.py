@@ -6,10 +6,11 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from operator import index
 from pathlib import Path
 from typing import Any, Literal, TypedDict, final
+
+import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.figures.export import (
@@ -21,20 +22,19 @@ from core.figures.export import (
 )
 from core.figures.names import ACROSS, PAGE_FRAMES, PANELS, PageSize
 from core.figures.options import FIRST_CURVES, FigureOptions, ViewOptions
-from core.figures.page import PageOptions, check_page, check_page_path, page_html, views_of
-from core.figures.page_data import title_of
+from core.figures.page import PageOptions, check_page, page_html, views_of
+from core.figures.page_data import frames_of, title_of
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import FigureScene
 from core.figures.scene import build_scene
-from core.files import write_whole
 from core.observables.observable import Shape
 from core.observables.planes import COORDINATES, parse_plane
 from core.observables.registry import numbers_of, observable_in, of_shape
 from core.problem.schedule import parse_time
 from core.reference.margin import ReferenceMargin
 from core.runs import Run
-from marginscope._engine.boundary import public
 from marginscope._engine.margins import LIMIT_S, Margins
+from marginscope._engine.player import Player
 
 Kind = Literal["png", "svg", "pdf"]
 
@@ -225,8 +225,6 @@ def drawn_margins(
 
 # ------------------------------------------------------------------------------- pages that play
 
-# Scripts of the page run, but cannot access the notebook's cells, cookies or kernel.
-SANDBOX = "allow-scripts allow-downloads"
 # Pixel heights for a frame 900 wide: title, controls and caption, and a line of four views. At most
 # a screen, so that the controls stay visible; the rest is scrolled.
 AROUND, LINE, IN_LINE, MOST = 210, 290, 4, 1000
@@ -246,67 +244,6 @@ class PlayerOptions(TypedDict, total=False):
     margins: str | Iterable[str] | None
     limit: float
     height: int | None
-
-
-@final
-@dataclass(frozen=True, slots=True, repr=False)
-class Player:
-    """Runs as one page that plays them; made by `marginscope.player`.
-
-    A notebook shows the page in a frame, which the page cannot leave.
-
-    Attributes
-    ----------
-    title : str
-        Title of the page.
-    html : str
-        The whole page, as `save` writes it.
-    height : int
-        Height of the frame in a notebook, in pixels.
-    """
-
-    title: str
-    html: str
-    height: int
-
-    @public
-    def save(self, path: str | os.PathLike[str], /) -> Path:
-        """Write the page, completely or not at all.
-
-        The bytes are those of `python -m core page`.
-
-        Parameters
-        ----------
-        path : path
-            File to write (.html).
-
-        Returns
-        -------
-        Path
-            The file.
-
-        Raises
-        ------
-        InputError
-            Another suffix, or a path that cannot be written.
-        DiskError
-            The disk is full.
-        """
-        place = Path(path)
-        check_page_path(place)
-        write_whole(place, self.html.encode())
-        return place
-
-    def _repr_html_(self) -> str:
-        style = f"width: 100%; height: {self.height}px; border: 0; display: block"
-        words = escape(f"A figure that plays: {self.title}")
-        return (
-            f'<iframe class="marginscope" title="{words}" sandbox="{SANDBOX}" style="{style}" '
-            f'srcdoc="{escape(self.html)}"></iframe>'
-        )
-
-    def __repr__(self) -> str:
-        return f"<Player {self.title!r}: {len(self.html) / 1e6:.2f} MB; save writes it to a file>"
 
 
 def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Player:
@@ -331,7 +268,10 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
     )
     title = "".join(text for text, _ in title_of(runs, page.title))
     html = page_html(runs, views, figure_options, page)
-    return Player(title, html, height or _height(len(runs), len(views)))
+    frames = frames_of(runs, page.frames)
+    times = [run.log10_time[some] for run, some in zip(runs, frames, strict=True)]
+    moments = tuple(np.max(times, axis=0).tolist())
+    return Player(title, html, height or _height(len(runs), len(views)), moments)
 
 
 def _names(options: Mapping[str, Any], name: str) -> tuple[str, ...] | None:

@@ -35,8 +35,9 @@ from marginscope._show import Time, show
 
 if TYPE_CHECKING:  # each is loaded only on use
     from core.theorems.report import Report
-    from marginscope._engine.figures import Kind, Player, PlayerOptions
-    from marginscope._engine.margins import Margins
+    from marginscope._engine.figures import Kind, PlayerOptions
+    from marginscope._engine.player import Player
+from marginscope._engine.margins import Margins
 
 Floats = NDArray[np.float64]
 DPI = 110.0  # of a static image in a notebook

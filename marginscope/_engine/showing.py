@@ -21,13 +21,13 @@ from marginscope._engine.figures import (
     PLAIN,
     Kind,
     Options,
-    Player,
     PlayerOptions,
     draw,
     options_of,
     play,
     scene_of,
 )
+from marginscope._engine.player import Player
 from marginscope._engine.run import Run, open_run
 from marginscope._engine.studies import Study, core_study, find_study
 from marginscope._engine.sweeping import Sweep

@@ -36,7 +36,7 @@ export function layOut(book) {
   const sides = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
   const ends = parseFloat(style.paddingTop) + parseFloat(style.paddingBottom);
   const width = main.clientWidth - sides;
-  const around = title.offsetHeight + controls.offsetHeight + ends;
+  const around = main.offsetTop + title.offsetHeight + controls.offsetHeight + ends;
   const heading = Math.max(26, ...heads.map((values) => values.parentElement.offsetHeight + 4));
   const room = window.innerHeight - around;
   const lines = rows.length;

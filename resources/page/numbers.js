@@ -55,26 +55,26 @@ export function numberText(value, digits = 3) {
 }
 
 // 10 to a power, as any number.
-function power(exponent, digits = 3) {
+function power(exponent, digits = 3, padded = false) {
   exponent += 1e-9;
   const small = exponent >= Math.log10(SMALL) && exponent < Math.log10(LARGE);
   let whole = small ? 0 : Math.floor(exponent);
   let value = Number(inFigures(10 ** (exponent - whole), digits));
   if (!small && value >= 10) [value, whole] = [value / 10, whole + 1];
   const decimals = Math.max(digits - 1 - Math.floor(Math.log10(value) + 1e-12), 0);
-  const text = droppedZero(fixed(value, decimals));
+  const text = droppedZero((padded ? inDecimals : fixed)(value, decimals));
   if (small) return text;
   return text === "1" ? `10^${whole}` : `${text} 10^${whole}`;
 }
 
-// A moment by log10 of t, which is -Infinity at t = 0.
-export function timeText(time) {
+// A moment by log10 of t, which is -Infinity at t = 0; `padded` with zeros to three digits.
+export function timeText(time, padded = false) {
   if (time === -Infinity) return "t = 0";
   if (Math.abs(time) >= 1000) return `log10 t = ${numberText(time, 4)}`;
-  return `t = ${power(time)}`;
+  return `t = ${power(time, 3, padded)}`;
 }
 
-function niceStep(span, most) {
+export function niceStep(span, most) {
   const rough = span / most;
   const power = 10 ** Math.floor(Math.log10(rough));
   return [1, 2, 5, 10].map((k) => k * power).find((step) => step >= rough * (1 - 1e-9));

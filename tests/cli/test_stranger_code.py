@@ -90,7 +90,7 @@ OF_RUNS = {
 }
 ONLY_TEXT = {"describe", "cite"}  # print the settings or the source of a study
 ASKED = {"run", "trust"}  # whose user means this very file
-WITHOUT_FILES = {"list", "warm"}
+WITHOUT_FILES = {"list", "viewer", "warm"}
 
 
 @pytest.fixture(autouse=True)

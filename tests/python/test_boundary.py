@@ -150,7 +150,7 @@ REVEALED = [
     "list[dict[str, Any]]",
     "bytes",
     "pathlib.Path",
-    "marginscope._engine.figures.Player",
+    "marginscope._engine.player.Player",
     "pathlib.Path",
     "Literal['confirmed']",
     "dict[str, tuple[Any, ...]]",

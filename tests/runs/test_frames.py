@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import struct
 from pathlib import Path
 
@@ -10,38 +9,12 @@ import numpy as np
 import pytest
 
 from core.runs import open_run
-from tests.support.run_changes import NAN, SIZE, Change, X, array, frame, meta
+from tests.support.hostile_runs import EVENTS, FRAMES, TYPES, tamper_loosely
+from tests.support.run_changes import SIZE, Change, X, array, frame, meta
 from tests.support.run_files import FLOAT32, frame_of, record, refusal, small_problem, tamper
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "UPDATE frame SET idx = 100 WHERE idx = 5",
-        "UPDATE frame SET idx = -1 WHERE idx = 0",
-        "UPDATE frame SET idx = 9223372036854775807 WHERE idx = 2",
-        "DELETE FROM frame WHERE idx = 2",
-        "UPDATE frame SET log10_time = -1.0 WHERE idx = 3",
-        "UPDATE frame SET log10_time = 9e999 WHERE idx = 5",
-        "UPDATE frame SET log10_time = -9e999 WHERE idx = 5",
-        "UPDATE frame SET rho = 9e999 WHERE idx = 5",
-        "UPDATE frame SET step = -3 WHERE idx = 5",
-        "UPDATE frame SET step = step + 1 WHERE idx = 5",
-        "UPDATE frame SET time = time + 1 WHERE idx = 5",
-        "UPDATE frame SET time = NULL WHERE idx = 5",
-        "UPDATE frame SET rho = rho + 1 WHERE idx = 5",
-        "UPDATE frame SET crc32 = crc32 + 1 WHERE idx = 5",
-        "UPDATE frame SET parameters = x'00' WHERE idx = 5",
-        "UPDATE frame SET parameters = zeroblob(100000000) WHERE idx = 5",
-        "UPDATE frame SET parameters = zeroblob(length(parameters)) WHERE idx = 5",
-        "UPDATE frame SET dual = zeroblob(40) WHERE idx = 5",
-        frame(5, NAN),
-        frame(5, np.full(SIZE, np.inf)),
-        frame(5, np.zeros(SIZE + 1)),
-        frame(5, np.zeros(SIZE, dtype=np.float32)),
-        frame(7, np.zeros(SIZE)),
-    ],
-)
+@pytest.mark.parametrize("change", FRAMES)
 def test_frames(run_path: Path, change: Change) -> None:
     refusal(tamper(run_path, change))
 
@@ -78,16 +51,7 @@ def test_frames_of_single_precision(tmp_path: Path, change: str) -> None:
     refusal(tamper(path, change))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        ("INSERT INTO metric VALUES (1, ?, 1.0)", ("x" * 65,)),
-        ("UPDATE event SET payload = 'x'", ()),
-        ("UPDATE event SET payload = '[1]'", ()),
-        ("UPDATE event SET payload = ?", ('{"a":' * 5000,)),
-        ("UPDATE event SET payload = ?", ('"' + "x" * (9 << 20) + '"',)),
-    ],
-)
+@pytest.mark.parametrize("change", EVENTS)
 def test_metrics_and_events(run_path: Path, change: Change) -> None:
     refusal(tamper(run_path, change))
 
@@ -115,40 +79,7 @@ def test_a_nan_where_a_number_must_be(run_path: Path) -> None:
     assert "frame 5 has a step or rho" in refusal(run_path)
 
 
-@pytest.mark.parametrize(
-    ("table", "change"),
-    [
-        ("frame", "UPDATE frame SET step = 'x' WHERE idx = 5"),
-        ("frame", "UPDATE frame SET step = zeroblob(50000000) WHERE idx = 5"),
-        ("frame", "UPDATE frame SET step = 1.5 WHERE idx = 5"),
-        ("frame", "UPDATE frame SET time = 'x' WHERE idx = 5"),
-        ("frame", "UPDATE frame SET log10_time = zeroblob(8) WHERE idx = 5"),
-        ("frame", "UPDATE frame SET rho = NULL WHERE idx = 5"),
-        ("frame", "UPDATE frame SET crc32 = 'x' WHERE idx = 5"),
-        ("frame", "UPDATE frame SET parameters = NULL WHERE idx = 5"),
-        ("frame", f"UPDATE frame SET parameters = '{'x' * 8 * SIZE}' WHERE idx = 5"),
-        ("meta", "UPDATE meta SET value = x'31' WHERE key = 'title'"),
-        ("meta", "UPDATE meta SET value = 1 WHERE key = 'status'"),
-        ("meta", "UPDATE meta SET key = x'31' WHERE key = 'title'"),
-        ("array", "UPDATE array SET name = x'31' WHERE name = 'x'"),
-        ("array", "UPDATE array SET shape = 5 WHERE name = 'x'"),
-        ("array", "UPDATE array SET crc32 = NULL WHERE name = 'x'"),
-        ("array", f"UPDATE array SET data = '{'x' * X.nbytes}' WHERE name = 'x'"),
-        ("metric", "UPDATE metric SET name = x'31' WHERE idx = 1 AND name = 'stages'"),
-        ("event", "UPDATE event SET payload = 1"),
-        ("event", "UPDATE event SET kind = x'31'"),
-        ("event", "UPDATE event SET frame = 'x'"),
-    ],
-)
+@pytest.mark.parametrize(("table", "change"), TYPES)
 def test_types_that_the_tables_forbid(run_path: Path, table: str, change: str) -> None:
     """STRICT and NOT NULL hold while SQLite writes; a page may have been written without them."""
-    connection = sqlite3.connect(run_path)
-    sql = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).fetchone()[0]
-    connection.close()
-    loose = sql.replace("STRICT, ", "").replace("STRICT", "").replace("NOT NULL", "")
-    for kind in ("INTEGER,", "REAL", "TEXT", "BLOB"):  # types change what is stored
-        loose = loose.replace(kind, "," if kind.endswith(",") else "")
-    rename = "UPDATE sqlite_schema SET sql = ? WHERE name = ?"
-    tamper(run_path, (rename, (loose, table)))
-    tamper(run_path, change, (rename, (sql, table)))
-    refusal(run_path)
+    refusal(tamper_loosely(run_path, table, change))

@@ -16,6 +16,7 @@ from core.run_files.schema import APPLICATION_ID, TABLES, expected_schema
 from core.runs import connection as connection_module
 from core.runs import open_run
 from core.settings import MAX_FRAMES
+from tests.support.hostile_runs import SCHEMAS
 from tests.support.run_files import (
     content,
     crash,
@@ -94,36 +95,7 @@ def test_versions(run_path: Path) -> None:
     assert "another program" in refusal(run_path)
 
 
-REPLACE = "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = ?"
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "CREATE VIEW extra AS SELECT * FROM meta",
-        "CREATE TRIGGER extra AFTER INSERT ON meta BEGIN DELETE FROM frame; END",
-        "CREATE TABLE extra (a)",
-        "CREATE INDEX extra ON frame (step)",
-        "CREATE VIRTUAL TABLE extra USING fts5(a)",
-        "CREATE VIRTUAL TABLE extra USING rtree(a, b, c)",
-        "ALTER TABLE frame ADD COLUMN extra TEXT",
-        "DROP TABLE event",
-        "ANALYZE",
-        (REPLACE, ("rho REAL", "rho  REAL", "frame")),
-        (REPLACE, ("STRICT", "", "frame")),
-        (REPLACE, ("BLOB", "BLOB DEFAULT (randomblob(1000000000))", "frame")),
-        (REPLACE, ("CREATE TABLE meta", "CREATE TEMP TABLE meta", "meta")),
-        (REPLACE, ("CREATE", "nonsense", "meta")),
-        "UPDATE sqlite_schema SET sql = NULL WHERE name = 'frame'",
-        "UPDATE sqlite_schema SET name = 'Frame' WHERE name = 'frame'",
-        "UPDATE sqlite_schema SET type = 'view', rootpage = 0, "
-        "sql = 'CREATE VIEW frame AS SELECT 1' WHERE name = 'frame'",
-        "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema "
-        "WHERE name = 'event') WHERE name = 'frame'",
-        "UPDATE sqlite_schema SET rootpage = 100000 WHERE name = 'frame'",
-        "DELETE FROM sqlite_schema WHERE name = 'event'",
-    ],
-)
+@pytest.mark.parametrize("statement", SCHEMAS)
 def test_any_other_schema(run_path: Path, statement: str | tuple[str, tuple[object, ...]]) -> None:
     refusal(tamper(run_path, statement))
 

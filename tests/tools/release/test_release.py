@@ -145,3 +145,10 @@ def test_the_citation_is_that_of_the_program() -> None:
         for paper in PAPERS.values()
     }
     assert told == known
+
+
+def test_the_bill_of_materials_names_the_package_of_the_viewer() -> None:
+    part = checks.sqlite_part()
+    content = (ROOT / "resources" / "sqlite" / "sqlite3.wasm").read_bytes()
+    assert part["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(content).hexdigest()}]
+    assert (part["name"], part["version"]) == ("sqlite-wasm", "3.54.1-build1")
