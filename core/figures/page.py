@@ -33,10 +33,12 @@ from core.figures.options import FigureOptions, check_view_options
 from core.figures.page_data import compute_pages, content, frames_of, numbers_in
 from core.figures.palette import LIGHT
 from core.figures.scene import check_runs, choose_panels
+from core.figures.story_page import add_story_frames, story_content, story_panels
 from core.files import write_whole
 from core.observables.spectrum import has_inner
 from core.program import RESOURCES
 from core.runs import Run
+from core.stories.story import Story
 
 SUFFIX = ".html"
 MOST_NUMBERS = 20_000_000  # numbers of nodes: 80 MB before packing, about 45 MB of text
@@ -53,6 +55,7 @@ MODULES = (
     "panel.js",
     "layout.js",
     "player.js",
+    "story.js",
     "main.js",
 )
 IMPORT = re.compile(r"^import\b[^;]*;\n", re.MULTILINE)
@@ -66,13 +69,15 @@ Cancelled = Callable[[], bool]
 class PageOptions:
     """Options of a page.
 
-    `frames` is the most moments. `title` replaces the runs' own. `colours` are those of the
-    reader's system, or light or dark at first (PAGE_COLOURS).
+    `frames` is the most moments, beside those of a story. `title` replaces the runs' own. `colours`
+    are those of the reader's system, or light or dark at first (PAGE_COLOURS). A page with a
+    `story` steps through its moments.
     """
 
     frames: int = PAGE_FRAMES
     title: str = ""
     colours: str = "system"
+    story: Story | None = None
 
 
 USUAL = PageOptions()
@@ -174,8 +179,14 @@ def page_html(
     """
     shown = FigureOptions(LIGHT) if shown is None else shown
     panels = views_of(runs) if panels is None else choose_panels(panels, runs)
+    usual, story = panels, options.story
+    if story is not None:
+        panels = story_panels(story, runs, usual)
     check_page(runs, panels, options)
     check_view_options(shown.view, runs)
+    frames = frames_of(runs, options.frames)
+    if story is not None:
+        frames = add_story_frames(story, runs, frames)
 
     def watch(done: int, total: int) -> None:
         if cancelled is not None and cancelled():
@@ -183,8 +194,11 @@ def page_html(
         if progress is not None:
             progress(done, total)
 
-    pages = compute_pages(runs, panels, frames_of(runs, options.frames), shown, watch)
-    data = content(pages, options.title, watch)
+    pages = compute_pages(runs, panels, frames, shown, watch)
+    title = options.title or (story.title if story is not None else "")
+    data = content(pages, title, watch)
+    if story is not None:
+        data["story"] = story_content(story, runs, frames, usual)
     data |= {"start": options.colours, "program": f"Marginscope {core.__version__}"}
     return assemble_page(data)
 
