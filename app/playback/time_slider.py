@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QKeyEvent,
@@ -24,8 +24,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
+from app.playback.note_marks import NoteMarks
 from app.state.resolve import TimeSpan
-from app.widgets.labels import show_tip
+from app.widgets.labels import show_rich_tip, show_tip
 from core.figures.palette import Palette
 from core.numbers import power_text, raise_powers, time_text, whole_text
 from core.problem.schedule import coordinate, inverse_coordinate
@@ -87,6 +88,7 @@ class TimeSlider(QWidget):
     time_requested = Signal(float)
     interval_requested = Signal(float, float)
     bookmark_requested = Signal(str)
+    note_clicked = Signal(int, bool, QPoint)  # number, right button, position on the screen
     interval_refused = Signal()  # Shift+click, which gives no interval
     axis_changed = Signal()  # the positions of moments on the axis changed
     value_changed = Signal()
@@ -106,11 +108,11 @@ class TimeSlider(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Time")
         self._bookmarks: tuple[tuple[float, str], ...] = ()
+        self.notes = NoteMarks(self.position_of)
         self._theorems: tuple[tuple[float, float, int, bool], ...] = ()
         self._interval: tuple[float, float] | None = None
         self._from: float | None = None  # start of the interval being drawn
-        # Position at which a mark was pressed, until it is dragged.
-        self._clicked_mark: QPointF | None = None
+        self._clicked_mark: QPointF | None = None  # where a mark was pressed, until it is dragged
         self.setToolTip(
             "Drag to change the time; press the arrow keys to step by frames. Shift-drag to "
             "loop over an interval. Blue marks times at which theorems hold, darker for more "
@@ -177,6 +179,10 @@ class TimeSlider(QWidget):
         )
         self.update()
 
+    def set_notes(self, notes: Sequence[tuple[float, str]]) -> None:
+        self.notes.set_notes(notes)
+        self.update()
+
     def set_theorems(self, counts: Sequence[tuple[float, float, int, bool]]) -> None:
         """Colour the track by how many theorems hold, and by whether one is violated."""
         if tuple(counts) != self._theorems:
@@ -192,9 +198,7 @@ class TimeSlider(QWidget):
     def alarm_at(self, pixels: float) -> tuple[float, str] | None:
         """Return moment and text of the alarm nearest to a place, if one is near."""
         near = [one for one in self._alarms if abs(self.position_of(one[0]) - pixels) <= NEAR]
-        if not near:
-            return None
-        return min(near, key=lambda one: abs(self.position_of(one[0]) - pixels))
+        return min(near, key=lambda one: abs(self.position_of(one[0]) - pixels), default=None)
 
     def set_value(self, value: float) -> None:
         """Move the handle to a moment."""
@@ -216,7 +220,12 @@ class TimeSlider(QWidget):
     # ------------------------------------------------------------------------------- events
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() is not Qt.MouseButton.LeftButton:
+        is_left = event.button() is Qt.MouseButton.LeftButton
+        if (number := self.notes.note_at(event.position())) >= 0 and not event.modifiers():
+            self._clicked_mark = event.position()
+            self.note_clicked.emit(number, not is_left, event.globalPosition().toPoint())
+            return
+        if not is_left:
             return
         self._clicked_mark = None
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
@@ -241,6 +250,8 @@ class TimeSlider(QWidget):
         elif event.buttons() & Qt.MouseButton.LeftButton:
             if self._is_dragged(event.position()):
                 self.time_requested.emit(moment)
+        elif (number := self.notes.note_at(event.position())) >= 0:
+            show_rich_tip(event.globalPosition().toPoint(), self.notes.text(number), self)
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
             here = float(inverse_coordinate(moment))
@@ -302,6 +313,7 @@ class TimeSlider(QWidget):
             return
         self._labels(painter)
         self._paint_bookmarks(painter, middle)
+        self.notes.paint(painter, self._palette)
         self._paint_alarms(painter, middle)
         centre = QPointF(self.position_of(self._value), middle)
         colour = QColor(self._palette.foreground if self.isEnabled() else self._palette.muted)
