@@ -32,7 +32,7 @@ from app.style import small
 from app.widgets.inputs import push_button
 from app.widgets.labels import heading_label, menu_text, plain_label, plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
-from core.stories.shipped import shipped_stories
+from core.stories.shipped_stories import shipped_stories
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_summaries
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
 
-from app.widgets.labels import quiet_label
+from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.screen_text import rich
 
@@ -48,7 +48,7 @@ class StoryCaption(QFrame):
     def _button(self, text: str, tip: str) -> QToolButton:
         button = QToolButton(self, autoRaise=True)
         button.setText(text)
-        button.setToolTip(tip)
+        button.setToolTip(plain_tip(tip))
         button.setAccessibleName(tip.partition(" (")[0])
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Space is the key of the next moment
         return button

@@ -29,7 +29,7 @@ from core.library.entry import Bookmark, MomentNote, RunNotes
 from core.library.run_notes import read_about
 from core.numbers import raise_powers, time_text
 from core.problem.schedule import inverse_coordinate
-from core.stories.shipped import shipped_stories
+from core.stories.shipped_stories import shipped_stories
 from core.stories.story import LONGEST_SENTENCE, Story, StoryMoment, StoryRun
 from core.stories.story_file import SUFFIX, find_runs, load_story, relative_run, save_story
 from core.studies.study import shipped_summaries
@@ -182,9 +182,9 @@ class StoryController(QObject):
         assert self.dialog is not None
         current = self._display.current
         steps = current is not None and current.counts_steps
-        self.dialog.set_marked(tuple(self._marked(steps)), steps)
+        self.dialog.set_marked(tuple(self._list_marked(steps)), steps)
 
-    def _marked(self, steps: bool) -> Iterator[MarkedMoment]:
+    def _list_marked(self, steps: bool) -> Iterator[MarkedMoment]:
         current = self._display.current
         if current is None:
             return

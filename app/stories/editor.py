@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from PySide6.QtCore import QPoint, QSize, Signal
+from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
@@ -222,12 +222,10 @@ class StoryDialog(QDialog):
         lines = [moment_line(one, self._steps) for one in self.story.moments]
         self.moments.set_texts(lines, place)
         moment = self.story.moments[place] if 0 <= place < len(lines) else None
-        self.sentence.blockSignals(True)
-        if moment is None:
-            self.sentence.setPlainText("")
-        elif " ".join(self.sentence.toPlainText().split()) != moment.sentence:
-            self.sentence.setPlainText(moment.sentence)
-        self.sentence.blockSignals(False)
+        sentence = "" if moment is None else moment.sentence
+        if moment is None or " ".join(self.sentence.toPlainText().split()) != sentence:
+            with QSignalBlocker(self.sentence):
+                self.sentence.setPlainText(sentence)
         self._offer_views(moment)
         for part in (self.sentence, self.enlarged, self.buttons["remove"]):
             part.setEnabled(moment is not None)

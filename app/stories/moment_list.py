@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QListWidget, QWidget
 
@@ -43,13 +43,12 @@ class MomentList(QListWidget):
 
     def set_texts(self, texts: Sequence[str], row: int) -> None:
         """Show some rows, one of them current (-1: none)."""
-        self.blockSignals(True)
-        self.clear()
-        for text in texts:
-            self.addItem(text)
-            self.item(self.count() - 1).setToolTip(plain_tip(text))
-        self.setCurrentRow(row)
-        self.blockSignals(False)
+        with QSignalBlocker(self):
+            self.clear()
+            for text in texts:
+                self.addItem(text)
+                self.item(self.count() - 1).setToolTip(plain_tip(text))
+            self.setCurrentRow(row)
 
     def gap_at(self, place: QPoint) -> int:
         """Return the row before which a position on the screen lies; -1 outside the list."""

@@ -98,9 +98,9 @@ class NoteController(QObject):
         edits = QMenu("&Edit note", self._menu)
         for number, one in enumerate(self.notes):
             text = menu_text(self._entry(number, one))
-            for menu, deed in ((self._menu, "show"), (edits, "edit"), (removals, "delete")):
+            for menu, verb in ((self._menu, "show"), (edits, "edit"), (removals, "delete")):
                 action = menu.addAction(text)
-                action.setData((deed, number))
+                action.setData((verb, number))
                 action.setToolTip(rich_tip(self._tip(number, one)))
         if not self.notes:
             self._menu.addAction(NO_NOTES).setEnabled(False)
@@ -109,7 +109,7 @@ class NoteController(QObject):
         self._menu.addMenu(edits)
         self._menu.addMenu(removals)
 
-    def _when(self, one: MomentNote) -> str:
+    def _time_text(self, one: MomentNote) -> str:
         run = self._display.current
         steps = run is not None and run.counts_steps
         return raise_powers(time_text(one.log10_time, steps, padded=True))
@@ -117,11 +117,11 @@ class NoteController(QObject):
     def _entry(self, number: int, one: MomentNote) -> str:
         text = greek(one.text)
         short = text if len(text) <= LONGEST_ENTRY else f"{text[: LONGEST_ENTRY - 1]}\u2026"
-        return f"{number + 1}. {short} ({self._when(one)})"
+        return f"{number + 1}. {short} ({self._time_text(one)})"
 
     def _tip(self, number: int, one: MomentNote) -> str:
         """Return a note as rich text."""
-        where = html.escape(self._when(one))
+        where = html.escape(self._time_text(one))
         if one.quantity and one.value is not None:
             value = raise_powers(number_text(one.value, 4))
             where = f"{where}, {rich(one.quantity)} = {html.escape(value)}"
@@ -146,7 +146,9 @@ class NoteController(QObject):
     def _open_dialog(self, draft: MomentNote, is_new: bool) -> None:
         self._draft, self._is_new = draft, is_new
         title = "Add note" if is_new else "Edit note"
-        dialog = line_dialog(self._window, "note", title, f"Note ({self._when(draft)})", draft.text)
+        dialog = line_dialog(
+            self._window, "note", title, f"Note ({self._time_text(draft)})", draft.text
+        )
         dialog.resize(DIALOG_WIDTH, dialog.sizeHint().height())
         dialog.textValueSelected.connect(self._on_text)
         dialog.open()
@@ -159,7 +161,7 @@ class NoteController(QObject):
         old = None if self._is_new else draft
         if self._change(partial(_replace_note, old, note)):
             words = "Added" if self._is_new else "Changed"
-            self.notice.emit(f"{words} the note at {self._when(note)}.", [])
+            self.notice.emit(f"{words} the note at {self._time_text(note)}.", [])
 
     def _change(self, change: Callable[[RunNotes], RunNotes]) -> bool:
         """Change the notes beside the run; report a failure, and return False."""
@@ -179,12 +181,12 @@ class NoteController(QObject):
             note = self.notes[number]
             if self._change(partial(_replace_note, note, None)):
                 self._deleted = note
-                self.notice.emit(f"Deleted the note at {self._when(note)}.", [self._undo])
+                self.notice.emit(f"Deleted the note at {self._time_text(note)}.", [self._undo])
 
     def _on_undo(self) -> None:
         note, self._deleted = self._deleted, None
         if note is not None and self._change(partial(_replace_note, None, note)):
-            self.notice.emit(f"Restored the note at {self._when(note)}.", [])
+            self.notice.emit(f"Restored the note at {self._time_text(note)}.", [])
 
     # ------------------------------------------------------------------------------- showing
 

@@ -15,7 +15,7 @@ from core.errors import InputError
 from core.figures.names import PAGE_PANELS
 from core.files import temporary_folder
 from core.runs import Run, open_run
-from core.stories.shipped import cells_shown, shipped_stories, story_of_study
+from core.stories.shipped_stories import cells_shown, shipped_stories, story_of_study
 from core.stories.story_file import check_run_names, find_runs, is_story_file, load_story
 from core.studies.cell_selection import restrict_study
 from core.studies.study import Study, load_study

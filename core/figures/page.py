@@ -30,7 +30,7 @@ from core.figures.names import (
     PANELS,
 )
 from core.figures.options import FigureOptions, check_view_options
-from core.figures.page_data import compute_pages, content, frames_of, numbers_in
+from core.figures.page_data import Frames, compute_pages, content, frames_of, numbers_in
 from core.figures.palette import LIGHT
 from core.figures.scene import check_runs, choose_panels
 from core.figures.story_page import add_story_frames, story_content, story_panels
@@ -180,13 +180,10 @@ def page_html(
     shown = FigureOptions(LIGHT) if shown is None else shown
     panels = views_of(runs) if panels is None else choose_panels(panels, runs)
     usual, story = panels, options.story
-    if story is not None:
-        panels = story_panels(story, runs, usual)
+    panels = usual if story is None else story_panels(story, runs, usual)
     check_page(runs, panels, options)
     check_view_options(shown.view, runs)
-    frames = frames_of(runs, options.frames)
-    if story is not None:
-        frames = add_story_frames(story, runs, frames)
+    frames = _story_frames(runs, options)
 
     def watch(done: int, total: int) -> None:
         if cancelled is not None and cancelled():
@@ -195,12 +192,16 @@ def page_html(
             progress(done, total)
 
     pages = compute_pages(runs, panels, frames, shown, watch)
-    title = options.title or (story.title if story is not None else "")
-    data = content(pages, title, watch)
-    if story is not None:
-        data["story"] = story_content(story, runs, frames, usual)
+    data = content(pages, options.title or (story.title if story else ""), watch)
+    data |= {"story": story_content(story, runs, frames, usual)} if story else {}
     data |= {"start": options.colours, "program": f"Marginscope {core.__version__}"}
     return assemble_page(data)
+
+
+def _story_frames(runs: Sequence[Run], options: PageOptions) -> tuple[Frames, ...]:
+    """Return the frame of each run at each moment of a page, those of its story included."""
+    frames, story = frames_of(runs, options.frames), options.story
+    return frames if story is None else add_story_frames(story, runs, frames)
 
 
 def save_page(

@@ -211,9 +211,9 @@ def find_runs(story: Story, folder: Path) -> list[Path]:
 
 def _find_moved(run: StoryRun, folder: Path) -> Path | None:
     """Return the run file in a folder that has a run's random name."""
-    beside = folder / Path(run.path).name
-    if is_there(beside):
-        return beside
+    neighbour = folder / Path(run.path).name
+    if is_there(neighbour):
+        return neighbour
     if not run.name:
         return None
     from core.runs import open_run
