@@ -47,6 +47,8 @@ class NoteController(QObject):
         super().__init__(window)
         self._window, self._menu, self._slider = window, menu, slider
         self._display = display
+        self._edits = QMenu("&Edit note", menu.parentWidget())
+        self._removals = QMenu("&Delete note", menu.parentWidget())
         self._path: Path | None = None
         self.notes: tuple[MomentNote, ...] = ()
         self._deleted: MomentNote | None = None
@@ -93,12 +95,15 @@ class NoteController(QObject):
         self.notes_changed.emit()
 
     def _fill_menu(self) -> None:
-        self._menu.clear()
-        removals = QMenu("&Delete note", self._menu)
-        edits = QMenu("&Edit note", self._menu)
+        for menu in (self._menu, self._edits, self._removals):
+            menu.clear()
         for number, one in enumerate(self.notes):
             text = menu_text(self._entry(number, one))
-            for menu, verb in ((self._menu, "show"), (edits, "edit"), (removals, "delete")):
+            for menu, verb in (
+                (self._menu, "show"),
+                (self._edits, "edit"),
+                (self._removals, "delete"),
+            ):
                 action = menu.addAction(text)
                 action.setData((verb, number))
                 action.setToolTip(rich_tip(self._tip(number, one)))
@@ -106,8 +111,8 @@ class NoteController(QObject):
             self._menu.addAction(NO_NOTES).setEnabled(False)
             return
         self._menu.addSeparator()
-        self._menu.addMenu(edits)
-        self._menu.addMenu(removals)
+        self._menu.addMenu(self._edits)
+        self._menu.addMenu(self._removals)
 
     def _time_text(self, one: MomentNote) -> str:
         run = self._display.current
