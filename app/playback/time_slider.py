@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QContextMenuEvent,
     QKeyEvent,
     QMouseEvent,
     QMoveEvent,
@@ -88,7 +89,8 @@ class TimeSlider(QWidget):
     time_requested = Signal(float)
     interval_requested = Signal(float, float)
     bookmark_requested = Signal(str)
-    note_clicked = Signal(int, bool, QPoint)  # number, right button, position on the screen
+    note_clicked = Signal(int)
+    note_menu_requested = Signal(int, QPoint)  # number of a note, position on the screen
     interval_refused = Signal()  # Shift+click, which gives no interval
     axis_changed = Signal()  # the positions of moments on the axis changed
     value_changed = Signal()
@@ -99,7 +101,7 @@ class TimeSlider(QWidget):
         self._span = TimeSpan(0.0, 1.0, 0.0, False)
         self._value = 0.0
         self._empty = True
-        self._steps = False  # True if t counts steps
+        self._steps = False
         self._ticks: tuple[tuple[float, str], ...] = ()
         self._alarms: tuple[tuple[float, str], ...] = ()
         self._calm: frozenset[float] = frozenset()  # moments whose alarms are no warnings
@@ -179,10 +181,6 @@ class TimeSlider(QWidget):
         )
         self.update()
 
-    def set_notes(self, notes: Sequence[tuple[float, str]]) -> None:
-        self.notes.set_notes(notes)
-        self.update()
-
     def set_theorems(self, counts: Sequence[tuple[float, float, int, bool]]) -> None:
         """Colour the track by how many theorems hold, and by whether one is violated."""
         if tuple(counts) != self._theorems:
@@ -220,14 +218,13 @@ class TimeSlider(QWidget):
     # ------------------------------------------------------------------------------- events
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        is_left = event.button() is Qt.MouseButton.LeftButton
-        if (number := self.notes.note_at(event.position())) >= 0 and not event.modifiers():
-            self._clicked_mark = event.position()
-            self.note_clicked.emit(number, not is_left, event.globalPosition().toPoint())
-            return
-        if not is_left:
+        if event.button() is not Qt.MouseButton.LeftButton:
             return
         self._clicked_mark = None
+        if (number := self.notes.note_at(event.position())) >= 0 and not event.modifiers():
+            self._clicked_mark = event.position()
+            self.note_clicked.emit(number)
+            return
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self._from = event.position().x()
         else:
@@ -235,8 +232,7 @@ class TimeSlider(QWidget):
             is_above = event.position().y() < ALARM
             alarm = self.alarm_at(event.position().x()) if is_above else None
             name = self.bookmark_at(event.position().x()) if is_above and alarm is None else ""
-            if name or alarm is not None:
-                self._clicked_mark = event.position()
+            self._clicked_mark = event.position() if name or alarm is not None else None
             if name:
                 self.bookmark_requested.emit(name)
                 return
@@ -282,6 +278,10 @@ class TimeSlider(QWidget):
         if abs(pixels - self._from) > NEAR:
             first, last = sorted((self._from, pixels))
             self.interval_requested.emit(self.moment_at(first), self.moment_at(last))
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if (number := self.notes.note_at(QPointF(event.pos()))) >= 0:
+            self.note_menu_requested.emit(number, event.globalPos())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.ignore()  # the window's shortcuts move the cursor

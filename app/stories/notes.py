@@ -64,7 +64,8 @@ class NoteController(QObject):
         display.current_changed.connect(self._on_runs_changed)
         menu.aboutToShow.connect(self._read)
         menu.triggered.connect(self._on_triggered)
-        slider.note_clicked.connect(self._on_clicked)
+        slider.note_clicked.connect(self.show)
+        slider.note_menu_requested.connect(self._on_menu_requested)
         self._fill_menu()
 
     # ------------------------------------------------------------------------------- reading
@@ -88,9 +89,10 @@ class NoteController(QObject):
 
     def _set_notes(self, notes: tuple[MomentNote, ...]) -> None:
         self.notes = notes
-        self._slider.set_notes(
+        self._slider.notes.set_notes(
             [(one.log10_time, self._tip(number, one)) for number, one in enumerate(notes)]
         )
+        self._slider.update()
         self._fill_menu()
         self.notes_changed.emit()
 
@@ -227,10 +229,7 @@ class NoteController(QObject):
             case "delete", int(number):
                 self.delete(number)
 
-    def _on_clicked(self, number: int, by_right: bool, place: QPoint) -> None:
-        if not by_right:
-            self.show(number)
-            return
+    def _on_menu_requested(self, number: int, place: QPoint) -> None:
         self._draft = self.notes[number]
         menu = QMenu(self._window)
         menu.addActions([self._edit, self._delete])

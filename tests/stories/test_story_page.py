@@ -45,7 +45,7 @@ def story_of(runs: tuple[Run, ...]) -> Story:
 
 def page_of_story(**more: object) -> str:
     runs = two_runs()
-    options = PageOptions(frames=MOST, story=story_of(runs), **more)  # type: ignore[arg-type]
+    options = PageOptions(frames=MOST, story=story_of(runs), **more)
     return page_html(runs, None, None, options)
 
 

@@ -6,6 +6,7 @@ import math
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 from pytestqt.qtbot import QtBot
@@ -14,7 +15,7 @@ from app.shell.application import Marginscope
 from core.library.entry import MomentNote
 from core.library.run_notes import place, read_about
 from core.problem.schedule import coordinate
-from tests.app.mouse import keys, pick
+from tests.app.mouse import entry, keys, pick
 from tests.app.shell.test_moments import answer, current_path
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -74,7 +75,10 @@ def test_notes_are_edited_and_deleted_by_mouse_with_undo(
 ) -> None:
     path, slider = current_path(program), program.window.transport.slider
     write(program, qtbot, 1.0, "first")
-    QTest.mouseClick(slider, RIGHT, NONE, mark(program, 0))
+    by_mouse, here = QContextMenuEvent.Reason.Mouse, mark(program, 0)
+    QTest.mouseClick(slider, RIGHT, NONE, here)
+    event = QContextMenuEvent(by_mouse, here, slider.mapToGlobal(here))
+    QApplication.sendEvent(slider, event)
     qtbot.waitUntil(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
@@ -88,7 +92,11 @@ def test_notes_are_edited_and_deleted_by_mouse_with_undo(
     assert not place(path).exists()
     press_in_bar(program, "Undo")
     assert [one.text for one in read_about(path).moments] == ["second"]
-    pick(qtbot, program.window, "Play", "Notes of the run", "Delete note", "1. second (t = 10)")
+    removals = entry(program.window.notes, "Delete note").menu()
+    assert isinstance(removals, QMenu)
+    (removal,) = removals.actions()
+    assert removal.text() == "1. second (t = 10.0)"
+    removal.trigger()
     assert read_about(path).moments == ()
 
 
