@@ -63,7 +63,8 @@ class NoteController(QObject):
         display.runs_changed.connect(self._on_runs_changed)
         display.current_changed.connect(self._on_runs_changed)
         menu.aboutToShow.connect(self._read)
-        menu.triggered.connect(self._on_triggered)
+        for one in (menu, self._edits, self._removals):
+            one.triggered.connect(self._on_triggered)
         slider.note_clicked.connect(self.show)
         slider.note_menu_requested.connect(self._on_menu_requested)
         self._fill_menu()
@@ -221,12 +222,13 @@ class NoteController(QObject):
             self.delete(self.notes.index(self._draft))
 
     def _on_triggered(self, action: QAction) -> None:
+        # A click in a submenu is also a signal of the menu around it; the palette's choice is not.
         match action.data():
-            case "show", int(number):
+            case "show", int(number) if self.sender() is self._menu:
                 self.show(number)
-            case "edit", int(number):
+            case "edit", int(number) if self.sender() is self._edits:
                 self.edit(number)
-            case "delete", int(number):
+            case "delete", int(number) if self.sender() is self._removals:
                 self.delete(number)
 
     def _on_menu_requested(self, number: int, place: QPoint) -> None:
