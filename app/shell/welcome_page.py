@@ -99,7 +99,9 @@ class WelcomePage(QScrollArea):
         self._start_lines.chosen.connect(self._on_start)
         first = (self.run_button, self.open_button, self._start_lines)
         self._buttons = add_all(space(QHBoxLayout(), spacing=8), *first)
-        add_all(column, headline, self.explanation, self._buttons)
+        self._stories = _Lines("Stories of studies", content)
+        self._stories.chosen.connect(self.story_chosen)
+        add_all(column, headline, self.explanation, self._buttons, self._stories)
         column.setAlignment(self._buttons, Qt.AlignmentFlag.AlignLeft)
         column.addSpacing(8)
         papers = heading_label("Papers and their studies", content)
@@ -108,11 +110,9 @@ class WelcomePage(QScrollArea):
         self._grid = space(QGridLayout(), spacing=(12, 12))
         column.addLayout(self._grid)
         column.addSpacing(8)
-        self._stories = _Lines("Stories of studies", content)
-        self._stories.chosen.connect(self.story_chosen)
         self._recent = _Lines("Reopen", content)
         self._recent.chosen.connect(self._on_file)
-        add_all(column, self._stories, self._recent, 1)
+        add_all(column, self._recent, 1)
         self._actions: Mapping[str, QAction] = {}
         self.cards: tuple[Card, ...] = ()
         self._columns = 0
@@ -156,7 +156,7 @@ class WelcomePage(QScrollArea):
         """Set the Tab order to the reading order, whatever the order of creation."""
         first = (self.run_button, self.open_button, *self._start_lines.buttons)
         for one, following in pairwise(
-            (*first, *self.cards, *self._stories.buttons, *self._recent.buttons)
+            (*first, *self._stories.buttons, *self.cards, *self._recent.buttons)
         ):
             QWidget.setTabOrder(one, following)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.cli.main import main
 from core.errors import InputError
 from core.library.entry import MomentNote
 from core.library.library import Library
@@ -123,3 +124,24 @@ def test_parts_of_a_later_version_stay_in_the_file(run: Path) -> None:
     }
     change_about(run, lambda about: replace(about, name="", moments=()))
     assert json.loads(place(run).read_text())["mood"] == "<b>"
+
+
+def test_info_prints_the_notes_at_moments(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notes = (
+        MomentNote(float("-inf"), "start\x1b[2J"),
+        MomentNote(0.5, "here", "hard_margin", 0.25),
+    )
+    change_about(run, lambda about: replace(about, moments=notes))
+    assert main(["info", str(run)]) == 0
+    lines = capsys.readouterr().out
+    assert "note at t = 0: start\\u001b[2J" in lines
+    assert "note at t = 3.16: here" in lines
+    assert main(["info", str(run), "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)["notes"]
+    assert first["log10_time"] is None or first["log10_time"] == "-inf"
+    assert second == {"log10_time": 0.5, "text": "here", "quantity": "hard_margin", "value": 0.25}
+    place(run).write_text('{"moments": [1]}')
+    assert main(["info", str(run)]) == 0  # the run itself is intact
+    captured = capsys.readouterr()
+    assert "note at" not in captured.out
+    assert "cannot be read" in captured.err
