@@ -242,6 +242,7 @@ class Components(QObject):
         welcome.open_requested.connect(files.open)
         welcome.own_data_requested.connect(self.drawing.show)
         welcome.paper_chosen.connect(self.studies.browse_paper)
+        self.view_menu.note_requested.connect(self.notes.request_note)
         welcome.story_chosen.connect(self.stories.play_study)
         self.commands.study_offered.connect(self.training.offer)
         window.form.attention_needed.connect(self.drawers.show_form)

@@ -77,6 +77,14 @@ class NoteController(QObject):
         if path != self._path:
             self._path, self._deleted = path, None
             self._read()
+        else:
+            self._show_at_curves()
+
+    def _show_at_curves(self) -> None:
+        """Mark the notes in the plots of the current run."""
+        current = self._display.current
+        for panel in self._display.panels:
+            panel.set_notes(self.notes if panel.run is current and current is not None else ())
 
     def _read(self) -> None:
         """Read the notes, which another window may have written."""
@@ -94,6 +102,7 @@ class NoteController(QObject):
             [(one.log10_time, self._tip(number, one)) for number, one in enumerate(notes)]
         )
         self._slider.update()
+        self._show_at_curves()
         self._fill_menu()
         self.notes_changed.emit()
 

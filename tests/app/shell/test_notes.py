@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent
@@ -12,10 +13,13 @@ from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
+from app.shell.view_menu import ViewMenu
+from app.views.trace_view import TraceView
 from core.library.entry import MomentNote
 from core.library.run_notes import place, read_about
+from core.observables.margins import hard_margin
 from core.problem.schedule import coordinate
-from tests.app.mouse import entry, keys, pick
+from tests.app.mouse import choose, entry, keys, pick, pixel
 from tests.app.shell.test_moments import answer, current_path
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -129,3 +133,37 @@ def test_a_note_of_another_window_appears_when_the_menu_opens(
     place(path).write_text('{"moments": [[0.5, "from elsewhere", "hard_margin", 0.125]]}')
     program.window.notes.aboutToShow.emit()
     assert "hard_margin = .125" in program.window.transport.slider.notes.text(0)
+
+
+def test_a_note_at_a_point_of_a_curve(program: Marginscope, qtbot: QtBot) -> None:
+    program.display.update_intent(playing=False)
+    program.playback.seek_end()
+    panel = next(one for one in program.display.panels if one.run is program.display.current)
+    view = panel.view("margins")
+    assert isinstance(view, TraceView)
+    line = view.shown_lines[0]
+    frame = line.values.size // 2
+    here = pixel(view.plot, float(view.places[frame]), float(line.values[frame]))
+    viewport = view.plot.viewport()
+    QTest.mouseClick(viewport, RIGHT, NONE, here)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, here, viewport.mapToGlobal(here))
+    QApplication.sendEvent(viewport, event)
+    (menu,) = [one for one in program.window.findChildren(ViewMenu) if one.isVisible()]
+    choose(menu, "Add note here ...")
+    answer(qtbot, TEXT)
+    (note,) = read_about(current_path(program)).moments
+    assert panel.run is not None and panel.run.data is not None
+    assert note.quantity == line.name == "hard"
+    run = panel.run.data.run
+    found = int(np.argmin(np.abs(panel.run.data.log10_time - note.log10_time)))
+    assert abs(found - frame) <= 1
+    assert note.value == pytest.approx(hard_margin(run, found), rel=1e-6)
+    # The mark is at the point of the curve, and goes with the note.
+    (mark_there,) = view.plot.overlay.marks
+    assert (mark_there.x, mark_there.y) == (view.places[found], line.values[found])
+    assert mark_there.label == "1"
+    assert "hard = " in program.window.transport.slider.notes.text(0)
+    others = [one for one in program.display.panels if one.run not in (None, panel.run)]
+    assert all(not one.view("margins").plot.overlay.marks for one in others)
+    program.notes.delete(0)
+    assert view.plot.overlay.marks == ()
