@@ -51,8 +51,8 @@ class Bookmark:
 class MomentNote:
     """Plain text at a moment of a run, or at a point of one of its curves.
 
-    `quantity` is the observable of the curve, "" for the moment itself. `value` is the observable's
-    value there, None for the moment itself.
+    `quantity` is the name of the curve, "" for the moment itself. `value` is the curve's value
+    there, None for the moment itself.
     """
 
     log10_time: float
