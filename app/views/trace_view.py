@@ -151,7 +151,6 @@ class TraceView(RunView):
         data.background.request_traces(type(self).__name__, (), 0)
 
     def on_values(self) -> bool:
-        """Draw newly computed values."""
         if self._traced < 0 or self.data is None or self.data.background.traced == self._traced:
             return False
         self.redraw()
@@ -321,7 +320,8 @@ class TraceView(RunView):
     def _mark_nodes(self, data: DisplayData) -> None:
         words, cursor = self.words(data, self.frame), float(self.places[self.frame])
         levels, curves, pointed = self._levels, self._obstacles, self.plot.overlay.pointed
-        words = replace(words, marks=(*words.marks, *note_marks(self, data)), pointed=pointed)
+        marks = (*words.marks, *note_marks(self.notes, self._lines, self.places, data))
+        words = replace(words, marks=marks, pointed=pointed)
         self.plot.set_overlay(replace(words, cursor=cursor, levels=levels, curves=curves))
 
     def _drawn_numbers(self, data: DisplayData) -> Numbers:
@@ -376,7 +376,7 @@ class TraceView(RunView):
             QToolTip.hideText()
 
     def draft_note(self, place: QPoint) -> MomentNote | None:
-        return draft_at(self, place)
+        return draft_at(self.plot, self._lines, self.places, self.data, place)
 
     def _request_moment(self, x: float, y: float) -> None:
         data = self.data
