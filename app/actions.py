@@ -47,6 +47,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("copy_figure", "&Copy figure", "Ctrl+Shift+C", "copy"),
         ActionRow("film", "Export fil&m ...", "Ctrl+Shift+E", "film"),
         ActionRow("page", "Export &page ...", "Ctrl+Alt+P"),
+        ActionRow("story_page", "Export story as pa&ge ..."),
         ActionRow("data", "Export &data ...", "Ctrl+Alt+E", "data"),
         ActionRow("cite", "Cop&y BibTeX"),
         None,
@@ -97,6 +98,10 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("end", "Go to &end", "End", "last"),
         ActionRow("jump", "&Jump to time ...", "Ctrl+J"),
         ActionRow("bookmark", "Boo&kmark this moment ...", "B"),
+        ActionRow("note", "Add &note at this moment ...", "N"),
+        None,
+        ActionRow("story", "Stor&y ...", "Ctrl+Alt+Y"),
+        ActionRow("play_story", "Play sto&ry", "Ctrl+Alt+T"),
         None,
         ActionRow("slower", "Play s&lower", "[", "less"),
         ActionRow("faster", "Play f&aster", "]", "more"),
@@ -154,6 +159,7 @@ TIPS = {
     "copy_figure": "Copy a figure of the open runs to the clipboard",
     "film": "Export the run, or part of it, as GIF, WebP or MP4",
     "page": "Export the runs as one HTML file that plays in any browser, even offline",
+    "story_page": "Export the story as one HTML file that steps through its moments, even offline",
     "data": "Export the run's numbers as NPZ or CSV",
     "cite": "Copy BibTeX entries for Marginscope and the papers behind the open runs",
     "last": "Reopen what was open when you last quit",
@@ -198,6 +204,9 @@ TIPS = {
     "faster": "Play faster",
     "loop": "Start again at the end",
     "bookmark": "Bookmark this moment with the current views, zoom and pins",
+    "note": "Write a note at this moment of the current run; the time slider marks it",
+    "story": "Put moments in an order, each with a sentence, to play or export them",
+    "play_story": "Play the story from its first moment; Space goes on, Esc ends it",
     "loop_from": "Start the loop here",
     "loop_to": "End the loop here",
     "loop_all": "Play the whole run again",
@@ -242,12 +251,12 @@ MORE = (
 # Actions that need a run being trained, no run being trained, and a run on the screen.
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
-OF_RUNS_ALONE = ("film", "page")
-OF_FILES = ("export", "figure", "copy_figure", "film", "page", "data", "cite")
+OF_RUNS_ALONE = ("film", "page", "story_page")
+OF_FILES = ("export", "figure", "copy_figure", "film", "page", "story_page", "data", "cite")
 OF_RUNS = (*OF_FILES, "close", "close_run", "restart", "branch", "rewind")
 OF_VIEWS = ("log_curves",)
 OF_COMPARED = ("export", "figure", "copy_figure", "data", "fill")
-INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
+INTERVAL = ("bookmark", "note", "story", "loop_from", "loop_to", "loop_all")
 SHOWN_ONLY = (
     *OF_RUNS,
     "name",
@@ -268,6 +277,7 @@ REASONS = {
     "log_curves": "Not available while comparing runs.",
     "film": "Open a run, or close the comparison: films show runs.",
     "page": "Open a run, or close the comparison: pages show runs.",
+    "story_page": "Open a run, or close the comparison: stories show runs.",
     **{f"run_{k}": f"Fewer than {k} runs are open." for k in NUMBERS},
     "last": "No earlier session was saved.",
     "undo": "Nothing to undo.",

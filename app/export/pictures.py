@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from core.figures.primitives import FigureScene
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
+    from core.stories.story import Story
 
 
 Value = TypeVar("Value")
@@ -222,7 +223,10 @@ class FilmJob(PreviewedJob):
 @final
 @dataclass(frozen=True, slots=True)
 class PageJob(PreviewedJob):
-    """Page that plays some runs in a browser; `colours`: the initial palette."""
+    """Page that plays some runs in a browser; `colours`: the initial palette.
+
+    With a `story` the page steps through its moments.
+    """
 
     runs: tuple[Path, ...]
     path: Path
@@ -233,6 +237,7 @@ class PageJob(PreviewedJob):
     options: FigureOptions = USUAL
     lines: bool = True
     ranges: bool = False
+    story: Story | None = None
 
     @property
     def title(self) -> str:
@@ -278,7 +283,7 @@ def make_page_options(job: PageJob) -> PageOptions:
     """Return the options of the page that a job makes."""
     from core.figures.page import PageOptions
 
-    return PageOptions(job.frames, job.name, job.colours)
+    return PageOptions(job.frames, job.name, job.colours, job.story)
 
 
 PictureJob = FigureJob | CopyJob | FilmJob | PageJob

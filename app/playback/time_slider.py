@@ -10,9 +10,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QContextMenuEvent,
     QKeyEvent,
     QMouseEvent,
     QMoveEvent,
@@ -24,8 +25,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
+from app.playback.note_marks import NoteMarks
 from app.state.resolve import TimeSpan
-from app.widgets.labels import show_tip
+from app.widgets.labels import show_rich_tip, show_tip
 from core.figures.palette import Palette
 from core.numbers import power_text, raise_powers, time_text, whole_text
 from core.problem.schedule import coordinate, inverse_coordinate
@@ -87,6 +89,8 @@ class TimeSlider(QWidget):
     time_requested = Signal(float)
     interval_requested = Signal(float, float)
     bookmark_requested = Signal(str)
+    note_clicked = Signal(int)
+    note_menu_requested = Signal(int, QPoint)  # number of a note, position on the screen
     interval_refused = Signal()  # Shift+click, which gives no interval
     axis_changed = Signal()  # the positions of moments on the axis changed
     value_changed = Signal()
@@ -97,7 +101,7 @@ class TimeSlider(QWidget):
         self._span = TimeSpan(0.0, 1.0, 0.0, False)
         self._value = 0.0
         self._empty = True
-        self._steps = False  # True if t counts steps
+        self._steps = False
         self._ticks: tuple[tuple[float, str], ...] = ()
         self._alarms: tuple[tuple[float, str], ...] = ()
         self._calm: frozenset[float] = frozenset()  # moments whose alarms are no warnings
@@ -106,11 +110,11 @@ class TimeSlider(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Time")
         self._bookmarks: tuple[tuple[float, str], ...] = ()
+        self.notes = NoteMarks(self.position_of)
         self._theorems: tuple[tuple[float, float, int, bool], ...] = ()
         self._interval: tuple[float, float] | None = None
         self._from: float | None = None  # start of the interval being drawn
-        # Position at which a mark was pressed, until it is dragged.
-        self._clicked_mark: QPointF | None = None
+        self._clicked_mark: QPointF | None = None  # where a mark was pressed, until it is dragged
         self.setToolTip(
             "Drag to change the time; press the arrow keys to step by frames. Shift-drag to "
             "loop over an interval. Blue marks times at which theorems hold, darker for more "
@@ -192,9 +196,7 @@ class TimeSlider(QWidget):
     def alarm_at(self, pixels: float) -> tuple[float, str] | None:
         """Return moment and text of the alarm nearest to a place, if one is near."""
         near = [one for one in self._alarms if abs(self.position_of(one[0]) - pixels) <= NEAR]
-        if not near:
-            return None
-        return min(near, key=lambda one: abs(self.position_of(one[0]) - pixels))
+        return min(near, key=lambda one: abs(self.position_of(one[0]) - pixels), default=None)
 
     def set_value(self, value: float) -> None:
         """Move the handle to a moment."""
@@ -219,6 +221,10 @@ class TimeSlider(QWidget):
         if event.button() is not Qt.MouseButton.LeftButton:
             return
         self._clicked_mark = None
+        if (number := self.notes.note_at(event.position())) >= 0 and not event.modifiers():
+            self._clicked_mark = event.position()
+            self.note_clicked.emit(number)
+            return
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self._from = event.position().x()
         else:
@@ -226,8 +232,7 @@ class TimeSlider(QWidget):
             is_above = event.position().y() < ALARM
             alarm = self.alarm_at(event.position().x()) if is_above else None
             name = self.bookmark_at(event.position().x()) if is_above and alarm is None else ""
-            if name or alarm is not None:
-                self._clicked_mark = event.position()
+            self._clicked_mark = event.position() if name or alarm is not None else None
             if name:
                 self.bookmark_requested.emit(name)
                 return
@@ -241,6 +246,8 @@ class TimeSlider(QWidget):
         elif event.buttons() & Qt.MouseButton.LeftButton:
             if self._is_dragged(event.position()):
                 self.time_requested.emit(moment)
+        elif (number := self.notes.note_at(event.position())) >= 0:
+            show_rich_tip(event.globalPosition().toPoint(), self.notes.text(number), self)
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
             log10_time = float(inverse_coordinate(moment))
@@ -272,6 +279,10 @@ class TimeSlider(QWidget):
             first, last = sorted((self._from, pixels))
             self.interval_requested.emit(self.moment_at(first), self.moment_at(last))
 
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if (number := self.notes.note_at(QPointF(event.pos()))) >= 0:
+            self.note_menu_requested.emit(number, event.globalPos())
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.ignore()  # the window's shortcuts move the cursor
 
@@ -302,6 +313,7 @@ class TimeSlider(QWidget):
             return
         self._labels(painter)
         self._paint_bookmarks(painter, middle)
+        self.notes.paint(painter, self._palette)
         self._paint_alarms(painter, middle)
         centre = QPointF(self.position_of(self._value), middle)
         colour = QColor(self._palette.foreground if self.isEnabled() else self._palette.muted)

@@ -53,6 +53,7 @@ class Marginscope(Components):
         self.files.file_opened.connect(self._add_recent)
         self.files.file_saved.connect(self._add_recent)
         self.links.opened.connect(self._add_recent)
+        self.stories.opened.connect(self._add_recent)
         self.worker.ready.connect(self._on_ready)
         self._opened = self._stopped = self._settled = False
         self._early_names: list[list[str]] = []
@@ -167,6 +168,7 @@ class Marginscope(Components):
         settings, window = self.settings.values, self.window
         self.actions = table = actions.make_actions(window, self._handlers())
         users = (self.commands, self.shortcuts, self.tour, self.action_state, self.appearance)
+        self.stories.player.set_actions(table)
         for user in (window, *users, self.drawers, self.first):
             user.set_actions(table)
         self.scenes.set_actions(table, self.drawers.automatic)
@@ -209,6 +211,7 @@ class Marginscope(Components):
             "copy_figure": self.export.copy_figure,
             "film": self.export.film,
             "page": self.export.page,
+            "story_page": self.stories.export,
             "data": self.export.data,
             "cite": self.export.cite,
             "folder": self.files.show_folder,
@@ -254,6 +257,9 @@ class Marginscope(Components):
             "end": self.playback.seek_end,
             "jump": self.playback.jump,
             "bookmark": self.bookmarks.request_name,
+            "note": self.notes.request_text,
+            "story": self.stories.show,
+            "play_story": self.stories.play,
             "slower": self.playback.decrease_speed,
             "faster": self.playback.increase_speed,
             "loop_from": self.playback.from_here,
@@ -298,6 +304,7 @@ class Marginscope(Components):
         self._paint_timeout.stop()
         self.questions.close()
         self.drawing.close()  # puts the drawn points into the form, and so into the session
+        self.stories.close()
         self.training.close()
         self.keeper.stop()
         self.scenes.stop()

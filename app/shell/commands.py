@@ -175,6 +175,8 @@ class CommandController(QObject):
             ("View", window.view_choice),
             ("Layout", window.layouts),
             ("Bookmark", window.bookmarks),
+            ("Note", window.notes),
+            ("Story", window.stories),
             ("Neurons", window.neuron_choice),
             ("Curves against", window.margin_axes),
             ("Reference margin", window.margin_choice),

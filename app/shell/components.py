@@ -41,6 +41,9 @@ from app.shell.shortcuts import ShortcutController
 from app.shell.tour import TourController
 from app.shell.view_menu import ViewMenuController
 from app.state.session import Session
+from app.stories.controller import StoryController
+from app.stories.notes import NoteController
+from app.stories.player import StoryPlayer
 from app.study.controller import StudyController
 from app.study.result import ResultController
 from app.theory.controller import TheoryController
@@ -154,6 +157,7 @@ class Components(QObject):
         last = settings.export_tab, settings.export_preset
         self.export = ExportController(window, snapshot, *last)
         self.theory.throttle_while(self.export.waited_for)
+        self._make_stories()
         self.first = FirstStartNotice(self.worker, self.display, window.bar, self)
         self.studies = StudyController(
             window,
@@ -183,6 +187,14 @@ class Components(QObject):
             settings.library_columns,
             1e6 * settings.first_starts_mb,
         )
+
+    def _make_stories(self) -> None:
+        """Make the controllers of notes and stories."""
+        window, display, scenes = self.window, self.display, self.scenes
+        self.notes = NoteController(window, window.notes, window.transport.slider, display)
+        player = StoryPlayer(window, window.caption, display, scenes)
+        owners = (scenes, self.training, self.files, self.export)
+        self.stories = StoryController(window, window.stories, player, display, *owners)
 
     def _make_scenes(self, names: Sequence[str]) -> None:
         """Make the controllers of scenes (app.scenes.scene): undo, links, bookmarks, sessions."""
@@ -230,6 +242,8 @@ class Components(QObject):
         welcome.open_requested.connect(files.open)
         welcome.own_data_requested.connect(self.drawing.show)
         welcome.paper_chosen.connect(self.studies.browse_paper)
+        self.view_menu.note_requested.connect(self.notes.request_note)
+        welcome.story_chosen.connect(self.stories.play_study)
         self.commands.study_offered.connect(self.training.offer)
         window.form.attention_needed.connect(self.drawers.show_form)
         self.theory.alarms_changed.connect(window.transport.slider.set_alarms)
@@ -280,7 +294,7 @@ class Components(QObject):
         for busy in (self.training, self.studies):
             busy.message.connect(bar.show_message)
             busy.status.connect(readout.show_message)
-        editors = (self.layouts, self.bookmarks, self.selections, self.record)
+        editors = (self.layouts, self.bookmarks, self.selections, self.record, self.stories)
         for part in (self.library, self.links, *editors):
             part.message.connect(bar.show_message)
             part.status.connect(bar.show_notice)
@@ -289,6 +303,8 @@ class Components(QObject):
         views = (self.playback, self.compare, self.scenes)
         for source in (*opening, *views, self.questions, self.drawing, self.cell_runs):
             source.message.connect(bar.show_message)
+        self.notes.message.connect(bar.show_message)
+        self.notes.notice.connect(bar.show_notice)
         self.training.notice.connect(self.action_state.show_choice)
         self.export.error.connect(bar.show_message)
         for finished in (self.export.finished, self.export.export_refused, self.view_menu.status):

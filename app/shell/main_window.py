@@ -25,6 +25,7 @@ from app.settings import MOST_RECENT
 from app.shell.run_grid import RunGrid
 from app.shell.top_bar import TopBar
 from app.shell.welcome_page import WelcomePage
+from app.stories.caption import StoryCaption
 from app.study.result_drawer import WIDTH, ResultDrawer
 from app.style import panel_width
 from app.theory.panel import TheoryPanel
@@ -74,6 +75,7 @@ class MainWindow(QMainWindow):
         self.status = StatusLine(self)
         self.transport = TransportBar(palette, self.status, self)
         self.times = TheoremTimes(palette, self.transport.slider, self)
+        self.caption = StoryCaption(self)
         self.bar = MessageBar(self)
         self.welcome = WelcomePage(self)
         self.loading = plain_label(LOADING, self)
@@ -88,6 +90,8 @@ class MainWindow(QMainWindow):
         self.margin_axes = QMenu("Curves a&gainst", self)
         self.view_choice = TickMenu("&Views", self, toolTipsVisible=True)
         self.bookmarks = QMenu("&Go to bookmark", self)
+        self.notes = QMenu("Notes of t&he run", self, toolTipsVisible=True)
+        self.stories = QMenu("Stories of st&udies", self)
         self.layouts = QMenu("La&youts", self)
         self.selections = QMenu("Se&lections", self)
         self.neuron_choice = QMenu("Neu&rons", self)
@@ -103,7 +107,7 @@ class MainWindow(QMainWindow):
         self.times.hide()
         body = QWidget(self)
         content = space(QVBoxLayout(), spacing=0)
-        add_all(content, (self.columns, 1), self.times, self.transport)
+        add_all(content, (self.columns, 1), self.caption, self.times, self.transport)
         row = add_all(space(QHBoxLayout(), spacing=0), self.rail, (content, 1))
         add_all(space(QVBoxLayout(body), spacing=0), self.top, (row, 1))
         self.bar.setParent(body)
@@ -114,7 +118,9 @@ class MainWindow(QMainWindow):
         """Fill menus, top bar, rail and transport with the table's actions."""
         menus = fill_menus(self, actions)
         menus["&File"].insertMenu(actions["save_study"], self.recent)
-        menus["&Play"].insertMenu(actions["slower"], self.bookmarks)
+        menus["&Play"].insertMenu(actions["story"], self.bookmarks)
+        menus["&Play"].insertMenu(actions["story"], self.notes)
+        menus["&Play"].insertMenu(actions["slower"], self.stories)
         menus["&Edit"].insertMenu(actions["selection_back"], self.selections)
         for menu in (
             self.view_choice,

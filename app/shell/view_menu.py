@@ -21,7 +21,9 @@ if TYPE_CHECKING:  # loads pyqtgraph, which must not delay the window
     from app.views.compare import CompareView
     from app.views.run_panel import RunPanel
     from app.views.view import Numbers, RunView
+    from core.library.entry import MomentNote
 
+WITH_CURVES = ("margins", "curves", "spectrum")  # views with notes at points
 PICTURE_SCALE = 3.0  # pixels of a copied picture per pixel of the screen
 PICTURE_COPIED = "Picture copied."
 NUMBERS_COPIED = "Numbers copied."
@@ -33,6 +35,8 @@ class ViewMenuController(QObject):
 
     status = Signal(str)
     """Sentence about a copy."""
+    note_requested = Signal(object)
+    """`MomentNote` without text at a point of a curve of the current run."""
 
     def __init__(
         self,
@@ -85,7 +89,10 @@ class ViewMenuController(QObject):
     def _on_menu_requested(self, name: str, place: QPoint) -> None:
         panel = next((one for one in self._display.panels if one is self.sender()), None)
         if panel is not None:
-            self._open(ViewMenu(panel.view(name), name, self._window), place)
+            menu = ViewMenu(panel.view(name), name, self._window)
+            menu.key = panel.run.key if panel.run is not None else -1
+            menu.draft = panel.view(name).draft_note(place)
+            self._open(menu, place)
 
     def _on_page_created(self) -> None:
         """Connect the plots of a comparison."""
@@ -114,6 +121,8 @@ class ViewMenuController(QObject):
         menu.add(f"&Export this {subject} ...", self._on_export)
         menu.add("Copy &picture", self._on_copy_picture)
         menu.add("Copy &numbers", self._on_copy_numbers).setEnabled(bool(menu.view.numbers()))
+        if not compared and menu.name in WITH_CURVES:
+            menu.add("Add no&te here ...", self._on_note).setEnabled(menu.draft is not None)
         menu.addSeparator()
         if compared:
             menu.add("&Choose observables ...", self._on_choose_curves)
@@ -139,6 +148,11 @@ class ViewMenuController(QObject):
 
     def _on_export(self) -> None:
         self._export.figure_of(self._menu().name)
+
+    def _on_note(self) -> None:
+        menu = self._menu()
+        self._display.set_current(menu.key)
+        self.note_requested.emit(menu.draft)
 
     def _on_copy_picture(self) -> None:
         picture = self._menu().view.render_picture(PICTURE_SCALE)
@@ -176,6 +190,8 @@ class ViewMenu(QMenu):
     def __init__(self, view: RunView | CompareView, name: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.view, self.name = view, name
+        self.key = -1  # of the run
+        self.draft: MomentNote | None = None  # note at the point of a curve near the pointer
 
     def add(self, text: str, slot: Callable[..., None]) -> QAction:
         """Add an entry, and call `slot` when it is chosen."""

@@ -32,6 +32,7 @@ from app.style import small
 from app.widgets.inputs import push_button
 from app.widgets.labels import heading_label, menu_text, plain_label, plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
+from core.stories.shipped_stories import shipped_stories
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_summaries
 
@@ -47,6 +48,7 @@ OFFERED = {
     "tour": "Five-minute tour",
     "documents": "Read the documents",
 }
+STORY_TIP = "Train {}, and step through it with explanations"
 OWN = "own"
 OWN_WORDS = (
     "Your own data",
@@ -63,13 +65,15 @@ class WelcomePage(QScrollArea):
     """Page that is shown without runs.
 
     run_requested, open_requested: a button. paper_chosen(name), own_data_requested: a card.
-    file_chosen([path]): one of the recent files. close_requested: back to the runs.
+    story_chosen(study): one of the stories. file_chosen([path]): one of the recent files.
+    close_requested: back to the runs.
     """
 
     run_requested = Signal()
     open_requested = Signal()
     paper_chosen = Signal(str)
     file_chosen = Signal(list)
+    story_chosen = Signal(str)
     own_data_requested = Signal()
     close_requested = Signal()
 
@@ -95,7 +99,9 @@ class WelcomePage(QScrollArea):
         self._start_lines.chosen.connect(self._on_start)
         first = (self.run_button, self.open_button, self._start_lines)
         self._buttons = add_all(space(QHBoxLayout(), spacing=8), *first)
-        add_all(column, headline, self.explanation, self._buttons)
+        self._stories = _Lines("Stories of studies", content)
+        self._stories.chosen.connect(self.story_chosen)
+        add_all(column, headline, self.explanation, self._buttons, self._stories)
         column.setAlignment(self._buttons, Qt.AlignmentFlag.AlignLeft)
         column.addSpacing(8)
         papers = heading_label("Papers and their studies", content)
@@ -119,6 +125,7 @@ class WelcomePage(QScrollArea):
         self.close_button.clicked.connect(self.close_requested)
         self.close_button.hide()
         self.set_study("")
+        self._offer_stories()
         self.set_recent(())
 
     def _made_cards(self) -> Iterator[Card]:
@@ -148,7 +155,9 @@ class WelcomePage(QScrollArea):
     def _chain(self) -> None:
         """Set the Tab order to the reading order, whatever the order of creation."""
         first = (self.run_button, self.open_button, *self._start_lines.buttons)
-        for one, following in pairwise((*first, *self.cards, *self._recent.buttons)):
+        for one, following in pairwise(
+            (*first, *self._stories.buttons, *self.cards, *self._recent.buttons)
+        ):
             QWidget.setTabOrder(one, following)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -160,7 +169,7 @@ class WelcomePage(QScrollArea):
 
     def _arrange(self) -> None:
         room = self.viewport().width() - 2 * SIDES
-        for lines in (self._start_lines, self._recent):
+        for lines in (self._start_lines, self._stories, self._recent):
             lines.fit(room)
         self._turn(self._buttons, room)
         columns = max(1, room // CARD_WIDTH)
@@ -212,6 +221,15 @@ class WelcomePage(QScrollArea):
         )
         self._arrange()
         self._chain()
+
+    def _offer_stories(self) -> None:
+        titles = {one.id: one.title for one in shipped_summaries()}
+        self._stories.offer(
+            [
+                (name, one.title, STORY_TIP.format(titles.get(name, name)))
+                for name, one in shipped_stories().items()
+            ]
+        )
 
     def set_recent(self, paths: Sequence[str]) -> None:
         """Show the files that were opened last."""

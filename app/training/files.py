@@ -25,14 +25,16 @@ from core.data.files import DATA_FILTER, DATA_PATTERNS, is_data_file
 from core.errors import MarginscopeError
 from core.files import write_whole
 from core.problem.schedule import coordinate
+from core.stories.story_file import SUFFIX as STORY
+from core.stories.story_file import is_story_file
 from core.studies.study import parse_study, shipped_ids
 from core.trust import UntrustedCodeError
 
 RUN, STUDY = ".msrun", ".toml"
 MOST_NAMED = 3  # files named in a sentence
 FILTER = (
-    f"Runs, studies, views and data (*.msrun *.toml *.msview {DATA_PATTERNS});;"
-    "Runs, studies and views (*.msrun *.toml *.msview);;"
+    f"Runs, studies, views, stories and data (*.msrun *.toml *.msview *{STORY} {DATA_PATTERNS});;"
+    f"Runs, studies, views and stories (*.msrun *.toml *.msview *{STORY});;"
     f"{DATA_FILTER};;All files (*)"
 )
 OWN_DATA_M = 64  # width of the network in a study of a data file
@@ -54,6 +56,8 @@ class FileController(QObject):
     """Other runs are open, to be shown as they were."""
     view_requested = Signal(str)
     """Name of a link or a view file to show."""
+    story_requested = Signal(str)
+    """Path of a story to play."""
     data_offered = Signal()
     """Study of a data file that the form shows now."""
 
@@ -116,6 +120,10 @@ class FileController(QObject):
         if views:
             self.view_requested.emit(views[0])
             return
+        stories = [name for name in names if is_story_file(name)]
+        if stories:
+            self.story_requested.emit(stories[0])
+            return
         # A study replaces all runs: ignore files opened together with it.
         studies = [name for name in names if name in shipped_ids() or name.endswith(STUDY)]
         if studies:
@@ -142,8 +150,8 @@ class FileController(QObject):
         if wrong:
             self.message.emit(
                 f"Cannot open {Path(wrong[0]).name}. Choose a run ({RUN}), a view ({VIEW}), a "
-                f"study ({STUDY}) or data (.csv, .tsv, .txt, .npz, .npy, .mat). For shipped "
-                "studies, choose Experiment, Choose study."
+                f"story ({STORY}), a study ({STUDY}) or data (.csv, .tsv, .txt, .npz, .npy, "
+                ".mat). For shipped studies, choose Experiment, Choose study."
             )
             return
         if len(names) > MOST_RUNS:

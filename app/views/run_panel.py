@@ -25,6 +25,7 @@ from core.observables.planes import NodePlane
 
 if TYPE_CHECKING:
     from app.state.session import OpenRun
+    from core.library.entry import MomentNote
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
 
@@ -59,6 +60,7 @@ class RunPanel(QWidget):
         self._palette = palette
         self.options = Intent()
         self._theory = ShownTheory()
+        self._notes: tuple[MomentNote, ...] = ()
         self._made: dict[str, RunView] = {}
         self._queue = DrawQueue(self)
         self._zooms: dict[str, QRectF | None] = {}  # views of this run that are hidden
@@ -210,6 +212,7 @@ class RunPanel(QWidget):
         view.set_colours(self._palette)
         view.set_options(self.options)
         view.set_theory(self._theory)
+        view.set_notes(self._notes)
         view.set_heading(self.heading.text())
         view.set_data(self._data)
         view.set_marked(self._hovered, self._pinned)
@@ -379,6 +382,12 @@ class RunPanel(QWidget):
         self._theory = ShownTheory(references, bounds, promise)
         for view in self.views:
             view.set_theory(self._theory)
+
+    def set_notes(self, notes: tuple[MomentNote, ...]) -> None:
+        """Show the notes of the run at its curves."""
+        self._notes = notes
+        for view in self.views:
+            view.set_notes(notes)
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from app.state.display import DisplayData
 from app.state.intent import MARGIN_AXES, Intent
 from app.state.node_values import Floats, with_finite_first
+from app.views.curve_notes import draft_at, note_marks
 from app.views.pixels import (
     TOLERANCE,
     log10_text,
@@ -34,6 +35,7 @@ from app.widgets.overlay import HoverReadout, Overlay
 from app.widgets.plot_item import Drag, Home
 from core.figures.palette import Palette, rgba
 from core.figures.ticks import needs_logarithm
+from core.library.entry import MomentNote
 from core.numbers import LOG10
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
@@ -94,8 +96,11 @@ class TraceView(RunView):
         self.plot.view.sigResized.connect(self._scale_changed)
 
     def _make_lines(self) -> PlotLines:
-        """Return the lines below the curves."""
         return ZeroLine()
+
+    @property
+    def shown_lines(self) -> tuple[TraceCurve, ...]:
+        return self._lines
 
     @abstractmethod
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
@@ -147,7 +152,6 @@ class TraceView(RunView):
         data.background.request_traces(type(self).__name__, (), 0)
 
     def on_values(self) -> bool:
-        """Draw newly computed values."""
         if self._traced < 0 or self.data is None or self.data.background.traced == self._traced:
             return False
         self.redraw()
@@ -248,7 +252,6 @@ class TraceView(RunView):
     def _curves(
         self, data: DisplayData, until: int, pens: list[QPen]
     ) -> list[tuple[QPainterPath, QPen]]:
-        """Return the curves over the frames before `until`."""
         if not self._lines:
             return []
         part = slice(self.first(data), until)
@@ -312,19 +315,17 @@ class TraceView(RunView):
     # ----------------------------------------------------------------------------------- frame
 
     def _show(self, data: DisplayData, frame: int) -> None:
-        """Draw the curves strong up to a frame, and the cursor there."""
         self._draw_strong(data, frame)
         self._mark_nodes(data)
 
     def _mark_nodes(self, data: DisplayData) -> None:
         words, cursor = self.words(data, self.frame), float(self.places[self.frame])
         levels, curves, pointed = self._levels, self._obstacles, self.plot.overlay.pointed
-        self.plot.set_overlay(
-            replace(words, cursor=cursor, levels=levels, curves=curves, pointed=pointed)
-        )
+        marks = (*words.marks, *note_marks(self.notes, self._lines, self.places, data))
+        words = replace(words, marks=marks, pointed=pointed)
+        self.plot.set_overlay(replace(words, cursor=cursor, levels=levels, curves=curves))
 
     def _drawn_numbers(self, data: DisplayData) -> Numbers:
-        """Return times and curves up to the cursor."""
         until, times = self.frame + 1, data.log10_time
         if data.run.counts_steps:
             first = ("step", data.steps.astype(np.float64))
@@ -338,7 +339,6 @@ class TraceView(RunView):
     # ----------------------------------------------------------------------------------- mouse
 
     def _readout_at(self, x: float, y: float) -> HoverReadout | None:
-        """Return name, value and moment of the nearest curve at its nearest frame."""
         data, lines = self.data, self._lines
         assert data is not None
         part = slice(self.first(data), min((line.values.size for line in lines), default=0))
@@ -353,12 +353,10 @@ class TraceView(RunView):
         return HoverReadout(float(self.places[frame]), float(line.values[frame]), text, line.colour)
 
     def _grain(self, line: TraceCurve, value: float) -> float:
-        """Return the difference of values that one pixel resolves."""
         height = self.plot.pixel_height()
         return height if line.plain is None else abs(value) * math.log(10.0) * height
 
     def _moment_text(self, data: DisplayData, frame: int) -> str:
-        """Return the place of a frame on the axis, in words."""
         grain = pixel_width(self.plot)
         if self._axis == "step" or (self._axis == "log10_time" and data.run.counts_steps):
             return f"step {int(data.steps[frame])}"
@@ -371,13 +369,15 @@ class TraceView(RunView):
         return f"{NORM_SQUARED} = {resolved_text(10.0**logarithm, grain)}"
 
     def _explain(self, x: float, y: float) -> None:
-        """Show the tooltip of a level."""
         level = level_at(self.plot.drawn_levels, x, y)
         if level is not None and level.tip:
             position = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
             QToolTip.showText(position, rich_tip(level.tip), self.plot)
         elif QToolTip.isVisible():
             QToolTip.hideText()
+
+    def draft_note(self, place: QPoint) -> MomentNote | None:
+        return draft_at(self.plot, self._lines, self.places, self.data, place)
 
     def _request_moment(self, x: float, y: float) -> None:
         data = self.data

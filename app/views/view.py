@@ -27,6 +27,7 @@ from core.numbers import time_text
 
 if TYPE_CHECKING:
     from core.figures.ticks import Extent
+    from core.library.entry import MomentNote
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
 
@@ -98,6 +99,7 @@ class RunView(QWidget):
         self._painted_style: tuple[Palette, str] | None = None
         self.data: DisplayData | None = None
         self.frame = -1
+        self.notes: tuple[MomentNote, ...] = ()
         self._absent = ""
         self._hovered, self._pinned = -1, frozenset[int]()
         self.header = ViewHeader(palette, title, movable=True)
@@ -206,6 +208,17 @@ class RunView(QWidget):
 
     def set_theory(self, theory: ShownTheory) -> None:
         """Show results of theory, in views with a place for them (RunPanel.set_theory)."""
+
+    def set_notes(self, notes: tuple[MomentNote, ...]) -> None:
+        """Show the notes of the run, in views with a place for them."""
+        if notes != self.notes:
+            self.notes = notes
+            if self.data is not None and self.frame >= 0 and not self._absent:
+                self._mark_nodes(self.data)
+
+    def draft_note(self, place: QPoint) -> MomentNote | None:
+        """Return a note without text at the curve point nearest to a position on the screen."""
+        return None
 
     def redraw(self) -> None:
         """Update the ranges, and redraw the frame, whose scale may have changed."""

@@ -48,6 +48,11 @@ def show_tip(place: QPoint, text: str, widget: QWidget) -> None:
     QToolTip.showText(place, plain_tip(text), widget)
 
 
+def show_rich_tip(place: QPoint, html: str, widget: QWidget) -> None:
+    """Show HTML of the program, with texts of files escaped, as a tool tip."""
+    QToolTip.showText(place, rich_tip(html), widget)
+
+
 def plain_label(text: str = "", parent: QWidget | None = None, wrap: bool = False) -> QLabel:
     """Return a label that shows its texts as they are written."""
     return QLabel(text, parent, textFormat=Qt.TextFormat.PlainText, wordWrap=wrap)

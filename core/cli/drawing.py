@@ -100,7 +100,7 @@ def figure(arguments: argparse.Namespace) -> int:
         raise InputError(f"--panels {arguments.panels}: allowed are {', '.join(EVERY_PANEL)}.")
     out = Path(arguments.out)
     check_figure_path(out)
-    palette, plane = DARK if arguments.dark else LIGHT, _plane(arguments.plane)
+    palette, plane = DARK if arguments.dark else LIGHT, parse_plane_option(arguments.plane)
     sheet, until = sheet_of(arguments), time_of(arguments.until, "--until")
     with ExitStack() as stack:
         # Options on panels mean single runs; the study's own layout is only the default.
@@ -159,7 +159,7 @@ def movie(arguments: argparse.Namespace) -> int:
 
     out = Path(arguments.out)
     check_film_path(out)
-    plane = _plane(arguments.plane)
+    plane = parse_plane_option(arguments.plane)
     since, until = (time_of(getattr(arguments, name), f"--{name}") for name in ("since", "until"))
     interval = (
         None
@@ -199,7 +199,7 @@ def page(arguments: argparse.Namespace) -> int:
     out = Path(arguments.out)
     check_page_path(out)
     page_options = PageOptions(arguments.frames, arguments.title, arguments.colours)
-    plane = _plane(arguments.plane)
+    plane = parse_plane_option(arguments.plane)
     if arguments.margins is None:
         arguments.margins = ALL
     with ExitStack() as stack:
@@ -215,7 +215,8 @@ def page(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _plane(text: str | None) -> NodePlane:
+def parse_plane_option(text: str | None) -> NodePlane:
+    """Return the plane of --plane; by default that of the first two coordinates."""
     if text is None:
         return COORDINATES
     try:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from core import __version__
+from core.cli.drawing_grammar import add_drawing_commands, add_history_option
 from core.cli.grammar import (
     Parser,
     add_command,
-    add_drawing_commands,
-    add_history_option,
     add_hunt_command,
     as_int,
     limit_option,

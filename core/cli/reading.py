@@ -11,6 +11,7 @@ from core.cli.output import print_json, print_line, print_notice, print_text, pr
 from core.data.section import scaling_words
 from core.errors import InputError
 from core.network.custom import read_code
+from core.numbers import time_text
 from core.plugins import find_plugin
 from core.runs import Run, code_of, open_run, open_with_history, runs_in
 from core.runs.settings import known_settings, left_words, optimizer_text, was_left
@@ -51,10 +52,27 @@ def facts(run: Run) -> dict[str, Any]:
     }
 
 
+def notes_at_moments(run: Run) -> dict[str, Any]:
+    """Return the notes at moments of a run that `info` prints; empty without any."""
+    from core.library.run_notes import read_about
+
+    try:
+        moments = read_about(run.path).moments
+    except InputError as error:  # the run itself is intact
+        print_notice(error.sentence)
+        return {}
+    notes = [
+        {"log10_time": one.log10_time, "text": one.text}
+        | ({"quantity": one.quantity, "value": one.value} if one.quantity else {})
+        for one in moments
+    ]
+    return {"notes": notes} if notes else {}
+
+
 def info(arguments: argparse.Namespace) -> int:
     """Print the facts of a run, as JSON or as lines."""
     with open_run(Path(arguments.run)) as run:
-        values = facts(run)
+        values = facts(run) | notes_at_moments(run)
         times, steps = run.log10_time[: run.frames], run.steps if run.counts_steps else None
         events, optimizer = run.events(), optimizer_text(run)
         note = left_words(run) if values.get("recorder") == "gone" else ""
@@ -81,6 +99,8 @@ def info(arguments: argparse.Namespace) -> int:
         print_line(f"  {values['frames']} frames to {end}")
     for name, value in values["scalars"].items():
         print_line(f"  {name:<18} {value:.6g}")
+    for note in values.get("notes", ()):
+        print_line(f"  note at {time_text(note['log10_time'])}: {note['text']}")
     for frame, kind, payload in events:
         details = ", ".join(f"{key} {value}" for key, value in payload.items())
         print_line(f"  after frame {frame}: {kind} ({details})")

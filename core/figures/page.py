@@ -30,13 +30,15 @@ from core.figures.names import (
     PANELS,
 )
 from core.figures.options import FigureOptions, check_view_options
-from core.figures.page_data import compute_pages, content, frames_of, numbers_in
+from core.figures.page_data import Frames, compute_pages, content, frames_of, numbers_in
 from core.figures.palette import LIGHT
 from core.figures.scene import check_runs, choose_panels
+from core.figures.story_page import add_story_frames, story_content, story_panels
 from core.files import write_whole
 from core.observables.spectrum import has_inner
 from core.program import RESOURCES
 from core.runs import Run
+from core.stories.story import Story
 
 SUFFIX = ".html"
 MOST_NUMBERS = 20_000_000  # numbers of nodes: 80 MB before packing, about 45 MB of text
@@ -53,6 +55,7 @@ MODULES = (
     "panel.js",
     "layout.js",
     "player.js",
+    "story.js",
     "book.js",
     "main.js",
 )
@@ -67,13 +70,15 @@ Cancelled = Callable[[], bool]
 class PageOptions:
     """Options of a page.
 
-    `frames` is the most moments. `title` replaces the runs' own. `colours` are those of the
-    reader's system, or light or dark at first (PAGE_COLOURS).
+    `frames` is the most moments, beside those of a story. `title` replaces the runs' own. `colours`
+    are those of the reader's system, or light or dark at first (PAGE_COLOURS). A page with a
+    `story` steps through its moments.
     """
 
     frames: int = PAGE_FRAMES
     title: str = ""
     colours: str = "system"
+    story: Story | None = None
 
 
 USUAL = PageOptions()
@@ -175,8 +180,11 @@ def page_html(
     """
     figure_options = FigureOptions(LIGHT) if figure_options is None else figure_options
     panels = views_of(runs) if panels is None else choose_panels(panels, runs)
+    usual, story = panels, options.story
+    panels = usual if story is None else story_panels(story, runs, usual)
     check_page(runs, panels, options)
     check_view_options(figure_options.view, runs)
+    frames = _story_frames(runs, options)
 
     def watch(n_done: int, total: int) -> None:
         if cancelled is not None and cancelled():
@@ -184,10 +192,17 @@ def page_html(
         if progress is not None:
             progress(n_done, total)
 
-    pages = compute_pages(runs, panels, frames_of(runs, options.frames), figure_options, watch)
-    data = content(pages, options.title, watch)
+    pages = compute_pages(runs, panels, frames, figure_options, watch)
+    data = content(pages, options.title or (story.title if story else ""), watch)
+    data |= {"story": story_content(story, runs, frames, usual)} if story else {}
     data |= {"start": options.colours, "program": f"Marginscope {core.__version__}"}
     return assemble_page(data)
+
+
+def _story_frames(runs: Sequence[Run], options: PageOptions) -> tuple[Frames, ...]:
+    """Return the frame of each run at each moment of a page, those of its story included."""
+    frames, story = frames_of(runs, options.frames), options.story
+    return frames if story is None else add_story_frames(story, runs, frames)
 
 
 def save_page(

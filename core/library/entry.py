@@ -43,10 +43,26 @@ class Bookmark:
 
 @final
 @dataclass(frozen=True, slots=True)
-class RunNotes:
-    """User's notes of a run: a name, a note, tags, bookmarks and sets of its nodes.
+class MomentNote:
+    """Plain text at a moment of a run, or at a point of one of its curves.
 
-    `kept`: the user restored it.
+    `quantity` is the name of the curve, "" for the moment itself. `value` is the curve's value
+    there, None for the moment itself.
+    """
+
+    log10_time: float
+    text: str
+    quantity: str = ""
+    value: float | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RunNotes:
+    """User's notes of a run: a name, a note, tags, bookmarks, sets of its nodes.
+
+    `moments` are the notes at moments. `kept`: the user restored it. `unknown` has, as JSON, the
+    parts of the file that this version does not know.
     """
 
     name: str = ""
@@ -55,6 +71,8 @@ class RunNotes:
     kept: bool = False
     bookmarks: tuple[Bookmark, ...] = ()
     sets: tuple[NodeSet, ...] = ()
+    moments: tuple[MomentNote, ...] = ()
+    unknown: str = ""
 
     @property
     def empty(self) -> bool:
@@ -188,12 +206,13 @@ class Entry:
 
     @cached_property
     def text(self) -> str:
-        """Text for searches besides that of the facts: name, heading, note, tags and file.
+        """Text for searches besides that of the facts: name, heading, notes, tags and file.
 
         Separate, so that no run has its settings twice in memory.
         """
         about = self.about
-        texts = (about.name, about.note, *about.tags, self.heading, self.state, self.path.name)
+        notes = (about.note, *(one.text for one in about.moments))
+        texts = (about.name, *notes, *about.tags, self.heading, self.state, self.path.name)
         return "\n".join(texts).casefold()
 
     def mentions(self, word: str) -> bool:
@@ -241,7 +260,7 @@ def arrange_by_parent(entries: Sequence[Entry]) -> list[tuple[Entry, int]]:
 def missed_by_none(entries: Iterable[Entry], paths: Collection[Path]) -> tuple[Entry, ...]:
     """Return those of some runs that the user does not keep in any way.
 
-    They have no name, note, tags, bookmarks or sets, no other run continues them, they were not
+    They have no name, notes, tags, bookmarks or sets, no other run continues them, they were not
     restored and do not grow. A run that cannot be read is never among them, nor one in the trash.
     """
     entries = list(entries)

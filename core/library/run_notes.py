@@ -1,6 +1,7 @@
 """Names, notes, tags, bookmarks and sets of nodes: a small JSON file beside each run that has any.
 
-The file is the user's: it is stored beside the run, not in the index, and moves with the run.
+The file is the user's: it is stored beside the run, not in the index, and moves with the run. Parts
+that only a later version knows stay in it.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, final
+from typing import Annotated, Any, final
 
 from pydantic import BaseModel, ConfigDict, Strict
 
 from core.errors import InputError
 from core.files import is_there, read_text, set_aside, write_whole
-from core.library.entry import Bookmark, RunNotes
+from core.library.entry import Bookmark, MomentNote, RunNotes
 from core.numbers import whole_text
 from core.observables.node_sets import NodeSet, nodes_text, parse_nodes
 from core.run_files.schema import is_time
@@ -102,6 +104,7 @@ MOST_BYTES = 2_000_000
 LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS = 200, 20_000, 60, 50
 MOST_BOOKMARKS, LONGEST_PICTURE = 100, 5_000
 MOST_SETS, LONGEST_SET = 50, 20_000
+MOST_MOMENTS, LONGEST_MOMENT, LONGEST_QUANTITY = 100, 500, 100
 VERSION = 1
 LONGEST_FILE_NAME = 255  # bytes of a file name, on all common file systems
 WRITING = threading.Lock()
@@ -137,13 +140,15 @@ def read_about(run: Path) -> RunNotes:
 class _Fields(BaseModel):
     """Content of a file of notes. JSON has no infinity: the time of t = 0 is null."""
 
-    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(strict=True, allow_inf_nan=False, extra="allow")
+    version: Any = VERSION
     name: str = ""
     note: str = ""
     tags: list[str] = []
     kept: bool = False
     bookmarks: list[Annotated[tuple[str, float | None, str], Strict(False)]] = []
     sets: list[Annotated[tuple[str, str], Strict(False)]] = []
+    moments: list[Annotated[tuple[float | None, str, str, float | None], Strict(False)]] = []
 
 
 def parse_about(text: str) -> RunNotes:
@@ -151,30 +156,44 @@ def parse_about(text: str) -> RunNotes:
     try:
         # json.loads, since `model_validate_json` rejects text with unpaired surrogates.
         fields = _Fields.model_validate(json.loads(text))
+        unknown = json.dumps(fields.model_extra, allow_nan=False) if fields.model_extra else ""
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     marks = tuple(
         Bookmark(name, -math.inf if time is None else time, picture)
         for name, time, picture in fields.bookmarks
     )
-    if not all(is_time(0, mark.log10_time) for mark in marks):
+    moments = tuple(
+        MomentNote(-math.inf if time is None else time, words, quantity, value)
+        for time, words, quantity, value in fields.moments
+    )
+    times = [*(one.log10_time for one in marks), *(one.log10_time for one in moments)]
+    if not all(is_time(0, time) for time in times):
         raise ValueError("a time without a frame")
     sets = tuple(NodeSet(name, parse_nodes(nodes)) for name, nodes in fields.sets)
     tags = tuple(fields.tags)
-    return check_notes(RunNotes(fields.name, fields.note, tags, fields.kept, marks, sets))
+    texts = fields.name, fields.note, tags
+    return check_notes(RunNotes(*texts, fields.kept, marks, sets, moments, unknown))
 
 
 def about_text(about: RunNotes) -> str:
     """Return notes as JSON; an empty text for none."""
     if about.empty:
         return ""
-    marks = [
-        [mark.name, mark.log10_time if math.isfinite(mark.log10_time) else None, mark.picture]
-        for mark in about.bookmarks
-    ]
-    fields = {"version": VERSION, "name": about.name, "note": about.note, "tags": about.tags}
+    marks = [[mark.name, _time_in_json(mark), mark.picture] for mark in about.bookmarks]
+    fields: dict[str, Any] = json.loads(about.unknown) if about.unknown else {}
+    fields |= {"version": VERSION, "name": about.name, "note": about.note, "tags": about.tags}
     sets = [[one.name, nodes_text(one.nodes)] for one in about.sets]
-    return json.dumps(fields | {"kept": about.kept, "bookmarks": marks, "sets": sets})
+    fields |= {"kept": about.kept, "bookmarks": marks, "sets": sets}
+    if about.moments:
+        fields["moments"] = [
+            [_time_in_json(one), one.text, one.quantity, one.value] for one in about.moments
+        ]
+    return json.dumps(fields)
+
+
+def _time_in_json(one: Bookmark | MomentNote) -> float | None:
+    return one.log10_time if math.isfinite(one.log10_time) else None
 
 
 def change_about(run: Path, change: Callable[[RunNotes], RunNotes]) -> RunNotes:
@@ -228,7 +247,34 @@ def check_notes(about: RunNotes) -> RunNotes:
     if len(tags) > MOST_TAGS:
         raise InputError(f"A run has at most {MOST_TAGS} tags; remove some first.")
     marks, sets = _checked_bookmarks(about.bookmarks), _checked_sets(about.sets)
-    return RunNotes(name, note, tags, about.kept, marks, sets)
+    moments = _checked_moments(about.moments)
+    return RunNotes(name, note, tags, about.kept, marks, sets, moments, about.unknown)
+
+
+def _checked_moments(moments: Iterable[MomentNote]) -> tuple[MomentNote, ...]:
+    """Return the notes at moments sorted by time, each once, with trimmed texts."""
+    result: dict[MomentNote, None] = {}
+    for one in moments:
+        text = " ".join(one.text.split())
+        if not text:
+            raise InputError("A note at a moment needs a text; write one, or delete the note.")
+        if len(text) > LONGEST_MOMENT:
+            raise InputError(
+                f"A note at a moment has at most {LONGEST_MOMENT} characters; this one has "
+                f"{whole_text(len(text))}. Shorten the note."
+            )
+        if len(one.quantity) > LONGEST_QUANTITY:
+            raise InputError(f"A note names a quantity of more than {LONGEST_QUANTITY} characters.")
+        if one.value is not None and not math.isfinite(one.value):
+            raise InputError("A note at a curve needs a finite value; choose another point.")
+        result[replace(one, text=text)] = None
+    if len(result) > MOST_MOMENTS:
+        raise InputError(f"A run has notes at {MOST_MOMENTS} moments at most; delete some first.")
+    return tuple(sorted(result, key=_place_in_run))
+
+
+def _place_in_run(one: MomentNote) -> tuple[float, str, str]:
+    return one.log10_time, one.quantity, one.text
 
 
 def _checked_sets(sets: Iterable[NodeSet]) -> tuple[NodeSet, ...]:

@@ -4,6 +4,7 @@ import { layOut } from "./layout.js";
 import { pieced } from "./numbers.js";
 import { PanelView } from "./panel.js";
 import { Player, button } from "./player.js";
+import { Teller } from "./story.js";
 import { fill, made, plainText } from "./text.js";
 import { reading } from "./traces.js";
 
@@ -17,10 +18,26 @@ export class Book {
     this.system = matchMedia("(prefers-color-scheme: dark)");
     this.chosen = this.start === "system" ? null : this.start;
     this.closing = new AbortController();
-    this.player = new Player(this.moments.length, () => this.draw());
+    this.player = new Player(this.moments.length, () => this.draw(), !this.story);
+    this.visible = this.kinds;
     this.build();
+    if (this.story) this.tellStory();
     this.setTheme();
     this.listen();
+    this.resize();
+    this.teller?.go(0, true);
+  }
+
+  // The story's sentences above the controls; each moment has views of its own.
+  tellStory() {
+    this.teller = new Teller(this.story, this.player, (kinds) => this.showViews(kinds));
+    this.player.element.prepend(this.teller.element);
+  }
+
+  showViews(kinds) {
+    if (kinds.join() === this.visible.join()) return;
+    this.visible = kinds;
+    for (const view of this.panels) view.element.hidden = !kinds.includes(view.kind);
     this.resize();
   }
 
@@ -56,6 +73,11 @@ export class Book {
     return (this.chosen ?? (this.system.matches ? "dark" : "light")) === "dark" ? 1 : 0;
   }
 
+  // The panels that are not hidden.
+  get shown() {
+    return this.panels.filter((view) => !view.element.hidden);
+  }
+
   turn() {
     this.chosen = this.dark ? "light" : "dark";
     this.setTheme();
@@ -77,7 +99,7 @@ export class Book {
   }
 
   resize() {
-    const { main, rows, kinds, panels, heads, footer, header, player } = this;
+    const { main, rows, visible: kinds, shown: panels, heads, footer, header, player } = this;
     const parts = { caption: footer, title: header, controls: player.element };
     layOut({ main, rows, kinds, panels, heads, ...parts });
     this.draw();
@@ -85,7 +107,7 @@ export class Book {
 
   draw() {
     const { moment } = this.player;
-    for (const view of this.panels) this.drawView(view);
+    for (const view of this.shown) this.drawView(view);
     const text = plainText(this.moments[moment]);
     fill(this.player.clock, this.moments[moment]);
     this.player.tell(text);
@@ -169,7 +191,7 @@ export class Book {
     if (on === this.player.slider && /^(Arrow|Page|Home|End)/.test(event.key)) return;
     if (event.key.toLowerCase() === "d") this.turn();
     else if (event.key === "Escape") this.unpin();
-    else if (!this.player.key(event)) return;
+    else if (!this.teller?.key(event) && !this.player.key(event)) return;
     event.preventDefault();
   }
 
@@ -196,7 +218,7 @@ export class Book {
   }
 
   drawNodes(number) {
-    for (const view of this.panels) {
+    for (const view of this.shown) {
       if (view.number === number && !view.traced) this.drawView(view);
     }
   }
@@ -240,7 +262,7 @@ export class Book {
       lines = near?.lines ?? null;
     } else if (this.hovered) {
       const { node } = this.hovered;
-      const nodes = this.panels.filter((one) => one.number === view.number && !one.traced);
+      const nodes = this.shown.filter((one) => one.number === view.number && !one.traced);
       lines = [[[`neuron ${node}`, ""]], ...nodes.flatMap((one) => one.readNode(node))];
     }
     this.note.hidden = lines === null;

@@ -33,8 +33,9 @@ function showIcon(element, icon, label) {
 
 // What the figure is at: a moment, and whether and how fast time goes on.
 export class Player {
-  constructor(count, show) {
-    Object.assign(this, { count, show, moment: count - 1, playing: false, speed: 1, loop: false });
+  // `keyed`: space and arrows are the player's, and not those of a story.
+  constructor(count, show, keyed = true) {
+    Object.assign(this, { count, show, keyed, moment: count - 1, playing: false, speed: 1, loop: false });
     this.place = this.moment;
     this.tick = this.tick.bind(this);
     this.build();
@@ -45,9 +46,11 @@ export class Player {
     this.element.setAttribute("role", "group");
     this.element.setAttribute("aria-label", "playing");
     const step = (by) => () => this.go(this.moment + by);
-    this.play = button("play", "play (space)", () => this.toggle());
-    const back = button("back", "one frame back (left arrow)", step(-1));
-    const forward = button("forward", "one frame on (right arrow)", step(1));
+    const named = (words, key) => (this.keyed ? `${words} (${key})` : words);
+    this.names = { play: named("play", "space"), pause: named("pause", "space") };
+    this.play = button("play", this.names.play, () => this.toggle());
+    const back = button("back", named("one frame back", "left arrow"), step(-1));
+    const forward = button("forward", named("one frame on", "right arrow"), step(1));
     const slower = made("button", "", "\u2212");
     const faster = made("button", "", "+");
     this.rate = made("output", "rate");
@@ -122,7 +125,7 @@ export class Player {
     if (this.count < 2) return;
     if (this.moment === this.count - 1) this.to(0);
     this.playing = true;
-    showIcon(this.play, "pause", "pause (space)");
+    showIcon(this.play, "pause", this.names.pause);
     this.before = null;
     requestAnimationFrame(this.tick);
   }
@@ -130,7 +133,7 @@ export class Player {
   stop() {
     if (!this.playing) return;
     this.playing = false;
-    showIcon(this.play, "play", "play (space)");
+    showIcon(this.play, "play", this.names.play);
     this.show(this.moment);
   }
 

@@ -39,6 +39,8 @@ from core.network.custom import Custom, CustomNetwork, read_code
 from core.network.parametrisation import Shape
 from core.problem.problem import resolve_problem
 from core.runs import open_run
+from core.stories.story import Story, StoryMoment, StoryRun
+from core.stories.story_file import save_story
 from core.studies.code import check_code
 from core.studies.study import Study, load_study
 from core.sweep.plan import plan
@@ -91,6 +93,7 @@ OF_RUNS = {
 ONLY_TEXT = {"describe", "cite"}  # print the settings or the source of a study
 ASKED = {"run", "trust"}  # whose user means this very file
 WITHOUT_FILES = {"list", "viewer", "warm"}
+OF_STORIES = {"story"}  # reads the run files that a story names; its studies are shipped ones
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +117,7 @@ def test_every_command_is_in_a_list() -> None:
         for action in build_parser()._actions
         if isinstance(action, argparse._SubParsersAction)
     )
-    listed = {*OF_STUDIES, *OF_RUNS, *ONLY_TEXT, *ASKED, *WITHOUT_FILES}
+    listed = {*OF_STUDIES, *OF_RUNS, *ONLY_TEXT, *ASKED, *WITHOUT_FILES, *OF_STORIES}
     assert listed == set(commands.choices)
 
 
@@ -159,6 +162,23 @@ def test_commands_do_not_run_the_code_of_a_run(
     library = Library(Path.cwd(), Path("index.db"))
     library.refresh()
     library.close()
+    assert not marker.exists()
+
+
+def test_a_story_does_not_run_the_code_of_its_run(
+    marker: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tamper_with_code(Path("a.msrun"))
+    moments = (StoryMoment(0.0, "It begins."),)
+    save_story(Story("", moments, (StoryRun("a.msrun"),)), Path("a.story.json"))
+    assert main(["story", "a.story.json", "--out", "a.html"]) == 2
+    assert "core trust" in capsys.readouterr().err
+    # Nor is a moved run with such code sought by its name.
+    save_story(Story("", moments, (StoryRun("b.msrun", "0123"),)), Path("b.story.json"))
+    assert main(["story", "b.story.json", "--out", "a.html"]) == 2
+    assert "b.msrun does not exist" in capsys.readouterr().err
+    assert main(["story", "a.toml", "--out", "a.html"]) == 2
+    assert "neither a story file" in capsys.readouterr().err
     assert not marker.exists()
 
 

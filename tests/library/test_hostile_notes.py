@@ -9,9 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from core.cli.main import main
 from core.errors import InputError
+from core.library.entry import MomentNote
 from core.library.library import Library
-from core.library.run_notes import MOST_BOOKMARKS, change_about, place, read_about
+from core.library.run_notes import (
+    MOST_BOOKMARKS,
+    MOST_MOMENTS,
+    change_about,
+    place,
+    read_about,
+)
 from tests.support.run_files import record
 
 HUGE = "1" + "0" * 400  # an integer that is no float
@@ -31,6 +39,17 @@ WRONG: dict[str, dict[str, object]] = {
     "a blank set": {"sets": [[" ", "1-3"]]},
     "a set of all numbers": {"sets": [["a", "0-99999999999"]]},
     "a set of none": {"sets": [["a", ""]]},
+    "a table of moments": {"moments": {"a": 1}},
+    "a short moment": {"moments": [[0.5, "a"]]},
+    "a number for a note": {"moments": [[0.5, 1, "", None]]},
+    "no number of a note": {"moments": [[float("nan"), "a", "", None]]},
+    "an infinite value": {"moments": [[0.5, "a", "risk", float("inf")]]},
+    "a note without a frame": {"moments": [[1e300, "a", "", None]]},
+    "a blank note": {"moments": [[0.5, " ", "", None]]},
+    "a long note": {"moments": [[0.5, "a" * 501, "", None]]},
+    "a long quantity": {"moments": [[0.5, "a", "b" * 101, 1.0]]},
+    "many notes": {"moments": [[0.5, f"n{k}", "", None] for k in range(MOST_MOMENTS + 1)]},
+    "no number in an unknown part": {"later": [float("nan")]},
 }
 
 
@@ -79,3 +98,50 @@ def test_what_is_no_file_is_set_aside(run: Path, kind: str) -> None:
         read_about(run)
     change_about(run, lambda about: replace(about, note="mine"))
     assert read_about(run).note == "mine"
+
+
+def test_notes_at_moments_are_read_as_they_were_written(run: Path) -> None:
+    notes = (
+        MomentNote(float("-inf"), "<b>start</b>"),
+        MomentNote(0.5, "here", "hard_margin", -0.25),
+        MomentNote(0.5, "there"),
+    )
+    change_about(run, lambda about: replace(about, moments=(notes[2], *notes, notes[1])))
+    assert read_about(run).moments == (notes[0], notes[2], notes[1])
+    assert json.loads(place(run).read_text())["moments"][0] == [None, "<b>start</b>", "", None]
+
+
+def test_parts_of_a_later_version_stay_in_the_file(run: Path) -> None:
+    """A file of an earlier version, without notes at moments, is read too."""
+    later = {"version": 3, "name": "a", "drawings": [{"deep": [1, 2.5, None]}], "mood": "<b>"}
+    place(run).write_text(json.dumps(later))
+    about = read_about(run)
+    assert (about.name, about.moments) == ("a", ())
+    change_about(run, lambda about: replace(about, moments=(MomentNote(1.0, "new"),)))
+    fields = json.loads(place(run).read_text())
+    assert {key: fields[key] for key in ("drawings", "mood")} == {
+        key: later[key] for key in ("drawings", "mood")
+    }
+    change_about(run, lambda about: replace(about, name="", moments=()))
+    assert json.loads(place(run).read_text())["mood"] == "<b>"
+
+
+def test_info_prints_the_notes_at_moments(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notes = (
+        MomentNote(float("-inf"), "start\x1b[2J"),
+        MomentNote(0.5, "here", "hard_margin", 0.25),
+    )
+    change_about(run, lambda about: replace(about, moments=notes))
+    assert main(["info", str(run)]) == 0
+    lines = capsys.readouterr().out
+    assert "note at t = 0: start\\u001b[2J" in lines
+    assert "note at t = 3.16: here" in lines
+    assert main(["info", str(run), "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)["notes"]
+    assert first["log10_time"] is None or first["log10_time"] == "-inf"
+    assert second == {"log10_time": 0.5, "text": "here", "quantity": "hard_margin", "value": 0.25}
+    place(run).write_text('{"moments": [1]}')
+    assert main(["info", str(run)]) == 0  # the run itself is intact
+    captured = capsys.readouterr()
+    assert "note at" not in captured.out
+    assert "cannot be read" in captured.err

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from core.library.entry import MomentNote
 from core.library.index import TRASH
 from core.library.run_notes import RunNotes, change_about, place, read_about
 from core.library.trash import Trash
@@ -23,6 +24,7 @@ CHANGES = {"os.rename", "os.link", "os.remove", "os.rmdir", "os.mkdir", "os.trun
 CONTENT, WAL = b"frames", b"the last frames"
 KILLED, DONE, FAILED = 9, 0, 1
 MOST_CHANGES = 60
+NOTES = (MomentNote(1.0, "here"), MomentNote(2.0, "there", "risk", 0.5))
 
 
 def kill_before(number: int) -> None:
@@ -59,7 +61,7 @@ def made(folder: Path) -> Path:
     run = folder / "a.msrun"
     run.write_bytes(CONTENT)
     run.with_name("a.msrun-wal").write_bytes(WAL)
-    change_about(run, lambda about: RunNotes(name="first", tags=("old",)))
+    change_about(run, lambda about: RunNotes(name="first", tags=("old",), moments=NOTES))
     return run
 
 
@@ -72,6 +74,7 @@ def check_whole(run: Path, names: tuple[str, ...]) -> None:
     assert run.read_bytes() == CONTENT
     assert run.with_name("a.msrun-wal").read_bytes() == WAL
     assert read_about(run).name in names
+    assert read_about(run).moments in ((), NOTES)
     allowed = {"a.msrun", "a.msrun-wal", "a.msrun.notes", "origin.json", TRASH}
     assert {path.name for path in run.parent.iterdir()} <= allowed
 

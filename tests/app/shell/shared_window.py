@@ -56,7 +56,7 @@ from tests.conftest import PATIENCE
 LOG = logging.getLogger("tests.windows")
 FEATURES = (
     *("app.playback.", "app.training.", "app.theory.", "app.scenes.", "app.data.", "app.library."),
-    *("app.export.", "app.study.", "app.shell."),
+    *("app.export.", "app.stories.", "app.study.", "app.shell."),
 )
 PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
 # Clocks, counters, caches of computed values, and what the user did: no test looks at them in a
@@ -70,6 +70,8 @@ VOLATILE = {
 # What controllers keep of the user's choices beside the scene.
 REMEMBERED = {
     "bookmarks": ("_marks",),
+    "notes": ("notes", "_deleted", "_draft", "_is_new"),
+    "stories": ("story", "_is_waiting"),
     "commands": ("used",),
     "drawing": ("_put", "_latest", "_before"),
     "training": ("_study", "_cells", "_proposals"),

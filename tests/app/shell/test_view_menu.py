@@ -140,6 +140,8 @@ def test_the_menu_of_a_view(shown: Marginscope, name: str) -> None:
     texts = [one.text().replace("&", "") for one in menu.actions() if not one.isSeparator()]
     menus = {"neurons": ["Neurons"], "margins": ["Reference margins", "Curves against"]}[name]
     first = ["Only this view", "Export this view ...", "Copy picture", "Copy numbers"]
+    if name in ("margins", "curves"):
+        first.append("Add note here ...")
     assert texts == [*first, *menus, "Hide this view", "What is this?"]
     choose(menu, "Only this view")
     assert names(shown) == {(name,)}
