@@ -2,11 +2,12 @@
 
 const HEAD = 44; // pixels of a panel's title and key
 const LEAST = 180; // height of a panel, below which the page is scrolled instead
+const LEAST_OF_STRIPS = 230; // the same of curves in strips, whose names need room
 const NARROWEST = 165; // width of a panel that can be read
 const COMFORTABLE = 230; // below which the caption is scrolled
 
 // Columns and the height of a panel, for so many runs with so many panels each.
-export function arranged(width, height, rows, kinds, heading) {
+export function arranged(width, height, rows, kinds, heading, least = LEAST) {
   let best = null;
   for (let columns = 1; columns <= kinds; columns += 1) {
     const lines = rows * Math.ceil(kinds / columns);
@@ -16,12 +17,12 @@ export function arranged(width, height, rows, kinds, heading) {
     const score = Math.min(wide, 1.15 * high) - 0.01 * lines;
     if (!best || score > best.score) best = { columns, high, wide, score };
   }
-  if (best.high >= LEAST) return best;
+  if (best.high >= least) return best;
   // There is not room for all: as wide as can be read, and scrolled.
   const most = Math.max(1, Math.min(kinds, Math.floor(width / NARROWEST)));
   const columns = Math.ceil(kinds / Math.ceil(kinds / most)); // lines of about as many each
   const wide = width / columns;
-  return { columns, wide, high: Math.max(LEAST, Math.min(0.95 * wide + HEAD / 2, 420)) };
+  return { columns, wide, high: Math.max(least, Math.min(0.95 * wide + HEAD / 2, 420)) };
 }
 
 // The size of letters in panels so wide and high.
@@ -40,8 +41,10 @@ export function layOut(book) {
   const heading = Math.max(26, ...heads.map((values) => values.parentElement.offsetHeight + 4));
   const room = window.innerHeight - around;
   const lines = rows.length;
-  let found = arranged(width, room - caption.offsetHeight, lines, kinds.length, heading);
-  if (found.high < COMFORTABLE) found = arranged(width, room, lines, kinds.length, heading);
+  const least = kinds.includes("curves") ? LEAST_OF_STRIPS : LEAST;
+  const grid = [lines, kinds.length, heading, least];
+  let found = arranged(width, room - caption.offsetHeight, ...grid);
+  if (found.high < COMFORTABLE) found = arranged(width, room, ...grid);
   const size = lettersOf(found.wide, found.high);
   main.style.setProperty("--columns", found.columns);
   main.style.setProperty("--letters", `${size}px`);

@@ -14,12 +14,16 @@ export function drawLevels(ctx, panel, frame, y, at, look) {
   const end = frame.left + frame.width;
   const labels = [];
   let ceiling = frame.top + LINE * size;
+  let [edge, next] = [frame.top, frame.top]; // of a strip, below which its name is
   for (const level of panel.levels) {
     if (level.value === null) {
-      labels.push([level.label, at.y(level.foot), level.colours[look.dark], level.align]);
+      const foot = Math.max(at.y(level.foot), edge + 1.2 * size);
+      labels.push([level.label, foot, level.colours[look.dark], level.align]);
+      edge = next;
       continue;
     }
     const place = at.y(level.value);
+    if (!level.label.length) next = place; // its lower edge comes before the name of a strip
     const colour = level.colours[look.dark];
     if (level.band.length) {
       const [low, high] = level.band.map((value) => Math.min(Math.max(value, y.low), y.high));
@@ -117,6 +121,20 @@ function start(curve, count, frame, y, at, colour) {
   return value > y.high ? [] : [[shape, frame.left, at.y(Math.max(value, y.low)), area, colour]];
 }
 
+// Writes a curve's name above its end; one that falls there has it below its start, as in figures.
+function nameCurve(ctx, panel, curve, count, at, end, size) {
+  const from = end.x - widthOf(ctx, curve.ends, size);
+  let [first, top] = [null, end.y];
+  for (let k = 0; k < count; k += 1) {
+    const [x, y] = [at.x(panel.along[k]), at.y(curve.y[k])];
+    if (!Number.isFinite(x) || !Number.isFinite(y)) continue;
+    first ??= [x, y];
+    if (x >= from && x <= end.x) top = Math.min(top, y);
+  }
+  if (end.y - top > 2 * size) write(ctx, curve.ends, first[0] + 2, first[1] + 1.2 * size, size, "left");
+  else write(ctx, curve.ends, end.x, top - 0.3 * size, size, "right");
+}
+
 export function drawTraces(ctx, panel, row, stop, frame, y, at, look) {
   const { unit, theme } = look;
   const count = panel.counts[stop];
@@ -129,7 +147,7 @@ export function drawTraces(ctx, panel, row, stop, frame, y, at, look) {
     if (end.seen && !curve.ends) mark(ctx, "disc", end.x, end.y, 14, unit, colour);
     if (end.seen && curve.ends) {
       ctx.fillStyle = colour;
-      write(ctx, curve.ends, end.x, end.y - 0.25 * look.size, look.size * 0.92, "right");
+      nameCurve(ctx, panel, curve, count, at, end, look.size * 0.92);
     }
     const foot = panel.feet && !curve.ends ? entry(panel, curve.y, count, y.low) : null;
     if (foot !== null) marks.push(["down", at.x(foot), frame.top + frame.height, 12, colour]);
