@@ -71,10 +71,10 @@ class StoryCaption(QFrame):
         font = self.font()
         font.setPointSizeF(font.pointSizeF() * SENTENCE_SCALE)
         self.sentence.setFont(font)
-        others = (self.back, self.next, self.stop)
-        taken = sum(one.sizeHint().width() + 8 for one in others)
-        taken += self.count.fontMetrics().horizontalAdvance("00 / 00") + 8 + 24
-        room = max(self.width() - taken, 80)
+        buttons = (self.back, self.next, self.stop)
+        used_width = sum(one.sizeHint().width() + 8 for one in buttons)
+        used_width += self.count.fontMetrics().horizontalAdvance("00 / 00") + 8 + 24
+        room = max(self.width() - used_width, 80)
         probe = QLabel(textFormat=Qt.TextFormat.RichText, wordWrap=True)
         probe.setFont(font)
         height = probe.fontMetrics().height()

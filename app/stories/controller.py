@@ -104,9 +104,9 @@ class StoryController(QObject):
             self.story = story
         else:
             runs = zip(story.runs, paths, strict=True)
-            found = tuple(replace(run, path=str(one.resolve())) for run, one in runs)
+            absolute_runs = tuple(replace(run, path=str(one.resolve())) for run, one in runs)
             self.player.stop()
-            self.story, self._is_waiting = replace(story, runs=found), True
+            self.story, self._is_waiting = replace(story, runs=absolute_runs), True
             if not self._show_runs():
                 self._is_waiting = False
                 return

@@ -134,10 +134,10 @@ class StoryDialog(QDialog):
         files = [button[key] for key in ("open", "save", "export")]
         foot = add_all(space(QHBoxLayout(), spacing=8), *files, 1, button["play"])
         column = space(QVBoxLayout(self), (16, 16, 16, 16), 8)
-        shown = add_all(
+        view_row = add_all(
             space(QHBoxLayout(), spacing=8), quiet_label("Show", self), self.enlarged, 1
         )
-        add_all(column, self.title, (columns, 1), self.sentence, shown)
+        add_all(column, self.title, (columns, 1), self.sentence, view_row)
         add_all(column, quiet_label(HINT, self, wrap=True), foot)
         room = parent.size() - QSize(48, 80)
         self.resize(QSize(760, 560).boundedTo(room))

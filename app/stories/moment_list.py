@@ -52,11 +52,11 @@ class MomentList(QListWidget):
 
     def gap_at(self, place: QPoint) -> int:
         """Return the row before which a position on the screen lies; -1 outside the list."""
-        here = self.viewport().mapFromGlobal(place)
-        if not self.viewport().rect().contains(here):
+        position = self.viewport().mapFromGlobal(place)
+        if not self.viewport().rect().contains(position):
             return -1
         for row in range(self.count()):
-            if here.y() < self.visualItemRect(self.item(row)).center().y():
+            if position.y() < self.visualItemRect(self.item(row)).center().y():
                 return row
         return self.count()
 
@@ -69,16 +69,16 @@ class MomentList(QListWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         super().mousePressEvent(event)
         if event.button() is Qt.MouseButton.LeftButton:
-            here = event.position().toPoint()
-            self._press = here
-            item = self.itemAt(here)
+            position = event.position().toPoint()
+            self._press = position
+            item = self.itemAt(position)
             self._pressed_row = -1 if item is None else self.row(item)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if self._press is None or self._pressed_row < 0:
             return
-        here = event.position().toPoint()
-        if (here - self._press).manhattanLength() >= QApplication.startDragDistance():
+        position = event.position().toPoint()
+        if (position - self._press).manhattanLength() >= QApplication.startDragDistance():
             self._is_dragging = True
         if self._is_dragging:
             self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)

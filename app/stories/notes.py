@@ -175,8 +175,8 @@ class NoteController(QObject):
         if draft is None or not text.strip():
             return
         note = replace(draft, text=text)
-        old = None if self._is_new else draft
-        if self._change(partial(_replace_note, old, note)):
+        previous_note = None if self._is_new else draft
+        if self._change(partial(_replace_note, previous_note, note)):
             words = "Added" if self._is_new else "Changed"
             self.notice.emit(f"{words} the note at {self._time_text(note)}.", [])
 
@@ -248,7 +248,9 @@ class NoteController(QObject):
         menu.popup(place)
 
 
-def _replace_note(old: MomentNote | None, new: MomentNote | None, about: RunNotes) -> RunNotes:
+def _replace_note(
+    previous_note: MomentNote | None, new: MomentNote | None, about: RunNotes
+) -> RunNotes:
     """Return the notes of a run without an old note, and with a new one."""
-    others = tuple(one for one in about.moments if one != old)
-    return replace(about, moments=others if new is None else (*others, new))
+    other_notes = tuple(one for one in about.moments if one != previous_note)
+    return replace(about, moments=other_notes if new is None else (*other_notes, new))

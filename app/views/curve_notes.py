@@ -58,11 +58,11 @@ def draft_at(
     """Return a note without text at the point of a curve nearest to a position on the screen."""
     if data is None or not lines:
         return None
-    here = plot.viewport().mapFromGlobal(place)
+    position = plot.viewport().mapFromGlobal(place)
     first = int(np.isinf(data.log10_time[0]))  # t = 0 has no place on a logarithmic axis
     part = slice(first, min(line.values.size for line in lines))
     curves = [(places[part], line.values[part]) for line in lines]
-    number, frame = nearest_point(plot, curves, here.x(), here.y())
+    number, frame = nearest_point(plot, curves, position.x(), position.y())
     if number < 0:
         return None
     line, frame = lines[number], frame + first

@@ -41,8 +41,7 @@ from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 DASHES: dict[Sign, tuple[float, ...]] = {"dashed": (5.0, 3.0), "dotted": (1.5, 2.5)}
 FAINT, PAST = 0.3, 0.45  # opacity
-# Pixels. Qt takes twenty times as long per point of a line wider than 1 (docs/decisions/0015):
-# bearable for a few thinned lines.
+# Pixels. Qt takes twenty times as long per point of a line wider than 1 (docs/decisions/0015).
 STRONG = 1.5
 MOST_DASHED = 512  # points; of 2,000 all of two dashed lines take 9 ms a redraw, and thinned ones 4
 

@@ -42,24 +42,24 @@ def _write_page(arguments: argparse.Namespace, out: Path) -> int:
     from core.figures.story_page import story_panels
 
     check_page_path(out)
-    shown, folder = read_story(arguments.file)
+    story, folder = read_story(arguments.file)
     plane = parse_plane_option(arguments.plane)
     if arguments.margins is None:
         arguments.margins = ALL
-    options = PageOptions(arguments.frames, arguments.title, arguments.colours, shown)
+    options = PageOptions(arguments.frames, arguments.title, arguments.colours, story)
     with ExitStack() as stack:
-        study = load_study(shown.study) if shown.study else None
-        paths = find_runs(shown, folder) if study is None else _train(study, stack, arguments.quiet)
+        study = load_study(story.study) if story.study else None
+        paths = find_runs(story, folder) if study is None else _train(study, stack, arguments.quiet)
         runs: list[Run] = [stack.enter_context(open_run(path)) for path in paths]
         if study is None:
-            check_run_names(shown, runs)
+            check_run_names(story, runs)
         usual = tuple(
             name for name in (study.opens_with.views if study else ()) if name in PAGE_PANELS
         )
         usual = usual or views_of(runs)
         # Check before computing theory, which takes long.
-        check_page(runs, story_panels(shown, runs, usual), options)
-        _propose_options(arguments, shown, study)
+        check_page(runs, story_panels(story, runs, usual), options)
+        _propose_options(arguments, story, study)
         figure_options = make_figure_options(arguments, runs, LIGHT, plane)
         with progress("page", 1, arguments.quiet) as bar:
             save_page(runs, out, usual, figure_options, options, bar.part)
@@ -85,10 +85,10 @@ def _train(study: Study, stack: ExitStack, quiet: bool) -> list[Path]:
     return [*run_paths(study, folder).values()]
 
 
-def _propose_options(arguments: argparse.Namespace, shown: Story, study: Study | None) -> None:
+def _propose_options(arguments: argparse.Namespace, story: Story, study: Study | None) -> None:
     """Use the curves of the story, and curves and points of its study, unless options name some."""
     proposed = study.opens_with if study is not None else None
-    curves = shown.curves or (proposed.curves if proposed is not None else ())
+    curves = story.curves or (proposed.curves if proposed is not None else ())
     if arguments.curves is None and curves:
         arguments.curves = ",".join(curves)
     if proposed is not None and proposed.points:

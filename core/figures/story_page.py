@@ -139,8 +139,8 @@ def story_content(
     columns = np.array(frames)
     result = []
     for moment in story.moments:
-        here = np.array(frames_at(moment, runs))[:, None]
-        place = int(np.flatnonzero((columns == here).all(axis=0))[0])
+        story_frames = np.array(frames_at(moment, runs))[:, None]
+        place = int(np.flatnonzero((columns == story_frames).all(axis=0))[0])
         kinds = list(panels_at(moment, runs, usual))
         result.append({"at": place, "text": sentence_pieces(moment.sentence), "kinds": kinds})
     return result

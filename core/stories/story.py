@@ -94,25 +94,25 @@ def _check_moment(moment: StoryMoment) -> StoryMoment:
     return replace(moment, sentence=text)
 
 
-def _check_count(what: str, count: int, most: int) -> None:
-    if count > most:
-        raise InputError(f"A story has at most {most} {what}, but this one has {count}.")
+def _check_count(subject: str, count: int, limit: int) -> None:
+    if count > limit:
+        raise InputError(f"A story has at most {limit} {subject}, but this one has {count}.")
 
 
-def _check_names(what: str, names: tuple[str, ...]) -> None:
+def _check_names(subject: str, names: tuple[str, ...]) -> None:
     """Raise InputError unless names are plain words, each once; front ends know which exist."""
-    _check_count(what, len(names), MOST_NAMES)
+    _check_count(subject, len(names), MOST_NAMES)
     wrong = [name for name in names if not NAME.fullmatch(name)]
     if wrong or len(set(names)) < len(names):
-        shown = wrong[0] if wrong else next(one for one in names if names.count(one) > 1)
-        raise InputError(f"{what} of a story: {shown[:60]!r} is not a name, or occurs twice.")
+        name = wrong[0] if wrong else next(one for one in names if names.count(one) > 1)
+        raise InputError(f"{subject} of a story: {name[:60]!r} is not a name, or occurs twice.")
 
 
-def _check_text(what: str, text: str, most: int) -> str:
+def _check_text(subject: str, text: str, limit: int) -> str:
     text = " ".join(text.split())
-    if len(text) > most:
+    if len(text) > limit:
         raise InputError(
-            f"{what} has at most {most} characters, but this one has {whole_text(len(text))}; "
+            f"{subject} has at most {limit} characters, but this one has {whole_text(len(text))}; "
             "shorten the text."
         )
     return text
@@ -140,8 +140,8 @@ def drop_moment(story: Story, place: int) -> Story:
 
 def insert_moment(story: Story, place: int, moment: StoryMoment) -> Story:
     """Return a story with a further moment at a place of the order."""
-    before, rest = story.moments[:place], story.moments[place:]
-    return replace(story, moments=(*before, moment, *rest))
+    before, after = story.moments[:place], story.moments[place:]
+    return replace(story, moments=(*before, moment, *after))
 
 
 def replace_moment(story: Story, place: int, moment: StoryMoment) -> Story:

@@ -220,8 +220,8 @@ def _find_moved(run: StoryRun, folder: Path) -> Path | None:
 
     for path in sorted(folder.glob("*.msrun"))[:MOST_SEARCHED]:
         try:
-            with open_run(path) as found:
-                if found.name == run.name:
+            with open_run(path) as candidate:
+                if candidate.name == run.name:
                     return path
         except MarginscopeError:  # not a run, or one with code that is not trusted
             continue

@@ -36,8 +36,8 @@ from marginscope._show import Time, show
 if TYPE_CHECKING:  # each is loaded only on use
     from core.theorems.report import Report
     from marginscope._engine.figures import Kind, PlayerOptions
+    from marginscope._engine.margins import Margins
     from marginscope._engine.player import Player
-from marginscope._engine.margins import Margins
 
 Floats = NDArray[np.float64]
 DPI = 110.0  # of a static image in a notebook
@@ -239,8 +239,7 @@ class Run(RunFile):
         return np.asarray(weights_of(self, name))
 
     def __dir__(self) -> list[str]:
-        # Documented names only.
-        return [*vars(Run), "close", "path", "refresh", "steps", "t", "title"]
+        return [*vars(Run), "close", "path", "refresh", "steps", "t", "title"]  # documented
 
     # ---------------------------------------------------------------------------- observables
 

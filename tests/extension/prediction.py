@@ -11,7 +11,7 @@ from core.runs import Run
 
 
 def values(run: Run, t: Array) -> Array:
-    """Return |W(t) - W(0)| = t |grad R(W(0))|."""
+    """|W(t) - W(0)| = t |grad R(W(0))|."""
     problem, f = run.problem, run.problem.outputs(run.origin)
     g = problem.loss.output_gradient(f, run.dataset.y) / run.dataset.n
     return np.asarray(t * np.linalg.norm(run.network.gradient(run.origin, run.inputs, g)))

@@ -15,7 +15,7 @@ def hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def never_rises(context: Context) -> Comparison:
-    """Return log10 R of each frame is at most that of the frame before."""
+    """log10 R of each frame is at most that of the frame before."""
     risk = context.trace("log10_risk")
     before = np.append(risk[0], risk[:-1])
     return common.compare_all_frames("<=", before + 1e-9, risk, "log10_risk")
