@@ -38,7 +38,7 @@ def is_ambiguous(text: str, is_integer: bool = False) -> bool:
     (True, True, True)
     >>> is_ambiguous("16, 32"), is_ambiguous("1,2,4"), is_ambiguous("0.1, 1,2")
     (False, False, False)
-    >>> is_ambiguous("16,32", whole=True), is_ambiguous("1,024", whole=True)
+    >>> is_ambiguous("16,32", True), is_ambiguous("1,024", True)
     (False, True)
     """
     text = text.strip()
