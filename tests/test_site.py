@@ -144,6 +144,12 @@ def test_every_public_name_is_described() -> None:
         assert inspect.getdoc(getattr(ms, name)), name
 
 
+def test_a_settable_property_is_described_once() -> None:
+    assert python_module.directive_of("Player").endswith("   :members:\n   :exclude-members: time")
+    assert "time : float" in (ms.Player.__doc__ or "")
+    assert python_module.directive_of("Bracket").endswith("   :members:")
+
+
 def test_every_document_stands_in_a_part() -> None:
     assert pages_of(MORE) == ()
     placed = [name for part in PARTS for name in pages_of(part)]

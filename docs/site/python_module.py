@@ -34,7 +34,10 @@ def directive_of(name: str) -> str:
     # Under another name Sphinx would write "alias of".
     place = f"marginscope.{name}" if value.__name__ == name else ""
     place = place or f"{value.__module__}.{value.__name__}"
-    return f".. autoclass:: {place}\n   :members:"
+    # The class's docstring lists them with its fields, and Sphinx warns of a second description.
+    settable = [name for name, one in vars(value).items() if getattr(one, "fset", None)]
+    excluded = f"\n   :exclude-members: {', '.join(settable)}" if settable else ""
+    return f".. autoclass:: {place}\n   :members:{excluded}"
 
 
 def reference() -> str:

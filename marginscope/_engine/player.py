@@ -129,7 +129,8 @@ class Player:
     log10_times : tuple of float
         log10 t of each moment, -inf at t = 0.
     time : float
-        Time t that a notebook shows.
+        Time t that a notebook shows; that of the last moment before a notebook shows it.
+        Set it to go to the nearest moment, which needs anywidget.
     """
 
     title: str

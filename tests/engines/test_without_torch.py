@@ -39,7 +39,8 @@ from core.runs import Recorder
 from core.training.trajectory import run
 from tests.networks import LINEAR_PREDICTORS, Case, TWO_LAYER, small_problem
 
-for place, case in enumerate((*TWO_LAYER, *LINEAR_PREDICTORS, Case("head"))):
+STUDENTS = Case("committee"), Case("single_index", settings={"m": 1})
+for place, case in enumerate((*TWO_LAYER, *LINEAR_PREDICTORS, *STUDENTS, Case("head"))):
     run(small_problem(case), partial(Recorder, Path(f"{place}.msrun")))
     print(case.kind)
 """
