@@ -271,6 +271,7 @@ class Components(QObject):
             opener.runs_replaced.connect(self.display.rearrange)
             opener.runs_replaced.connect(self.compare.leave)
             opener.runs_replaced.connect(self.playback.play_from_start)
+            opener.runs_replaced.connect(self.stories.player.return_to_moment)
         self.open_runs.pending_shown.connect(self.training.runs_replaced)
         self.files.runs_restored.connect(self.help.leave_welcome)
         self.files.runs_restored.connect(self.display.rearrange)

@@ -151,6 +151,11 @@ class StoryPlayer(QObject):
             intent = replace(self._display.intent, cursor=span.moment(share), playing=False)
             self._display.set_intent(intent)
 
+    def return_to_moment(self) -> None:
+        """Show the moment again, at rest: new runs would play from their start."""
+        self._motion.stop()
+        self._on_arrived()
+
     def _on_arrived(self) -> None:
         # Not clamped: in a run that is being trained the moment may still have to be recorded, and
         # is shown as soon as it is.

@@ -334,6 +334,10 @@ def test_a_shipped_story_trains_its_study(open_program: Opener, qtbot: QtBot, pl
     titles = {run.data.run.title for run in program.session if run.data is not None}
     assert titles == {"Saxe et al. 2014: exact paths of linear networks"}
     assert "106 degrees" in program.window.caption.sentence.text()
+    # Runs that replace others play by themselves, sometimes after the story has begun.
+    program.training.runs_replaced.emit()
+    intent, view = program.display.intent, program.display.view
+    assert not intent.playing and view.cursor <= view.span.low
     program.stories.player.stop()
     program.help.set_welcome_shown(True)
     (button,) = [
