@@ -327,7 +327,7 @@ def test_other_files_are_refused_in_the_bar(
 
 
 def test_a_shipped_story_trains_its_study(open_program: Opener, qtbot: QtBot, plain_study) -> None:
-    program = open_program(plain_study)
+    program = open_program(plain_study, plays=True)
     qtbot.waitUntil(lambda: trained(program))
     pick(qtbot, program.window, "Play", "Stories of studies", "A linear network leaves its saddle")
     qtbot.waitUntil(lambda: program.stories.player.is_playing, timeout=60_000)
