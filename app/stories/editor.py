@@ -70,7 +70,7 @@ class StoryDialog(QDialog):
     moment_requested = Signal(int)
     """Place of the moment that was selected."""
     present_requested = Signal()
-    """The window's present moment is to be added."""
+    """Request to add the moment that the window shows."""
     play_requested = Signal()
     open_requested = Signal()
     save_requested = Signal()

@@ -34,7 +34,7 @@ class StoryPlayer(QObject):
     """
 
     playing_changed = Signal(bool)
-    """Whether a story is played from now on."""
+    """True when a story starts, False when it ends."""
 
     def __init__(
         self,

@@ -8,12 +8,13 @@ from scipy.integrate import solve_ivp
 from scipy.special import erf
 
 from core.network.erf_inputs import ErfOrderParameters, ErfTeacher, erf_means, erf_squares
+from tests.core.test_gaussian_inputs import assert_gradient_is_of_differences
 
 
 def drawn(
     K: int = 3, M: int = 2, d: int = 6, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, ErfTeacher]:
-    """A student a (K,), W (K, d) and a teacher with both signs, in general position."""
+    """Return a student a (K,), W (K, d) and a teacher with both signs, in general position."""
     generator = np.random.default_rng(seed)
     a, W = generator.standard_normal(K), 0.6 * generator.standard_normal((K, d))
     c = np.where(np.arange(M) % 2 == 0, 1.0, -1.0)
@@ -21,7 +22,7 @@ def drawn(
 
 
 def expectation_nodes(C: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points z (P, N) and weights of N(0, C) by Gauss-Hermite quadrature."""
+    """Return points z (P, N) and weights of N(0, C) by Gauss-Hermite quadrature."""
     points, weights = np.polynomial.hermite_e.hermegauss(count)
     N = C.shape[0]
     grid = np.stack(np.meshgrid(*[points] * N, indexing="ij"), axis=-1).reshape(-1, N)
@@ -64,17 +65,7 @@ def test_squares_are_means_over_inputs() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_gradient_is_that_of_differences(seed: int) -> None:
-    a, W, teacher = drawn(seed=seed)
-    d_a, d_W = teacher.gradient(a, W)
-    h = 1e-5
-    for place in range(a.size):
-        step = h * np.eye(a.size)[place]
-        wanted = (teacher.risk(a + step, W) - teacher.risk(a - step, W)) / (2.0 * h)
-        assert d_a[place] == pytest.approx(wanted, abs=1e-9)
-    for place in range(W.size):
-        step = h * np.eye(W.size)[place].reshape(W.shape)
-        wanted = (teacher.risk(a, W + step) - teacher.risk(a, W - step)) / (2.0 * h)
-        assert d_W.flat[place] == pytest.approx(wanted, abs=1e-9)
+    assert_gradient_is_of_differences(*drawn(seed=seed))
 
 
 def test_the_order_parameters_are_closed() -> None:

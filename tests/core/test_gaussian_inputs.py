@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from core.network.erf_inputs import ErfTeacher
 from core.network.gaussian_inputs import ReluTeacher, angles_of_rows, pair_means
 
 
@@ -19,9 +20,10 @@ def drawn(
     return a, W, ReluTeacher(c, generator.standard_normal((M, d)))
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_gradient_is_that_of_differences(seed: int) -> None:
-    a, W, teacher = drawn(seed=seed)
+def assert_gradient_is_of_differences(
+    a: np.ndarray, W: np.ndarray, teacher: ReluTeacher | ErfTeacher
+) -> None:
+    """Compare the gradient of a teacher's exact risk with central differences."""
     d_a, d_W = teacher.gradient(a, W)
     h = 1e-5
     for place in range(a.size):
@@ -32,6 +34,11 @@ def test_the_gradient_is_that_of_differences(seed: int) -> None:
         step = h * np.eye(W.size)[place].reshape(W.shape)
         wanted = (teacher.risk(a, W + step) - teacher.risk(a, W - step)) / (2.0 * h)
         assert d_W.flat[place] == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_gradient_is_that_of_differences(seed: int) -> None:
+    assert_gradient_is_of_differences(*drawn(seed=seed))
 
 
 def test_the_risk_is_a_mean_over_inputs() -> None:
