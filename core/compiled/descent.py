@@ -67,7 +67,6 @@ def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
     g : array (n,)
         Slopes, written in place.
     """
-    total = 0.0
     for i in range(f.size):
         p = y[i] * f[i]
         # Neither branch lets exp overflow.
@@ -76,11 +75,15 @@ def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
             weight = e / (1 + e)
         else:
             weight = 1 / (1 + exp(p))
+        g[i] = -scale * weight * y[i]
+    total = 0.0
+    for i in range(f.size):
+        p = y[i] * f[i]
+        if p < 0:
             total -= p
         # An infinite margin of the right sign has loss 0 but is a divergence.
         if not isfinite(p):
             total += p
-        g[i] = -scale * weight * y[i]
     return total
 
 
@@ -105,10 +108,11 @@ def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
         top = F[0, i]
         for c in range(1, k):
             top = max(top, F[c, i])
-        total = F.dtype.type(0)
         for c in range(k):
             # Subtracting the largest keeps exp from overflowing.
             G[c, i] = exp(F[c, i] - top)
+        total = F.dtype.type(0)
+        for c in range(k):
             total += G[c, i]
         own = int(y[i])
         for c in range(k):
@@ -147,14 +151,17 @@ def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
     if loss in (SQUARED, LEAST_SQUARES):
         half = 1.0 if loss == SQUARED else 0.5
         for i in range(f.size):
+            g[i] = 2 * half * scale * (f[i] - y[i])
+        for i in range(f.size):
             gap = f[i] - y[i]
-            g[i] = 2 * half * scale * gap
             total += half * gap * gap
         return total
     for i in range(f.size):
-        weight = exp(-y[i] * f[i])
-        total += weight
-        g[i] = -scale * weight * y[i]
+        g[i] = exp(-y[i] * f[i])
+    for i in range(f.size):
+        total += g[i]
+    for i in range(f.size):
+        g[i] *= -scale * y[i]
     return total
 
 

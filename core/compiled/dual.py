@@ -147,6 +147,7 @@ def dual_weights(form: int, n_others: int, p: Array, e: float, q: Array) -> None
         least, total = smallest(p), 0.0
         for i in range(p.size):
             q[i] = exp(e * (least - p[i]))  # relative to the largest, which keeps all digits of p
+        for i in range(p.size):
             total += q[i]
         for i in range(p.size):
             q[i] /= total

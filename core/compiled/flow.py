@@ -165,6 +165,7 @@ def power_iteration(work: Work, s: State) -> float:
     norm = 0.0
     for i in range(w.size):
         w[i] *= sqrt(q[i])
+    for i in range(w.size):
         norm += w[i] * w[i]
     norm = sqrt(norm)
     if norm > 0.0:

@@ -80,6 +80,7 @@ def weights(work: Work, scale: float, point: Array, u: Array) -> float:
     total = 0.0
     for j in range(u.size):
         u[j] = exp(u[j])
+    for j in range(u.size):
         total += u[j]
     return sqrt(2.0 * total)
 
@@ -109,6 +110,7 @@ def power_iteration(work: Work, s: State) -> float:
     norm = 0.0
     for i in range(w.size):
         w[i] *= sqrt(q[i])
+    for i in range(w.size):
         norm += w[i] * w[i]
     norm = sqrt(norm)
     for i in range(w.size):
@@ -158,6 +160,7 @@ def measure(work: Work, s: State, norm: float) -> float:
     squared = 0.0
     for j in range(u.size):
         u[j] /= norm * norm
+    for j in range(u.size):
         turn = sqrt(u[j]) - sqrt(full[j])
         squared += 2.0 * turn * turn
     margins(work.Z, u, work.p)

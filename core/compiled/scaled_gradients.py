@@ -201,15 +201,17 @@ def scaled_slopes(loss: int, F: Array, y: Array, factor: float, k: float, G: Arr
     exponent = float(k) * LN_2
     for i in range(F.shape[1]):
         if loss == CROSS_ENTROPY:
-            own, total, slope = int(y[i]), 1.0, 0.0
+            own, total = int(y[i]), 1.0
             for c in range(F.shape[0]):
                 if c != own:
                     total += exp(float(F[c, i]) - float(F[own, i]))
             for c in range(F.shape[0]):
                 if c != own:
-                    part = factor * exp(exponent + float(F[c, i]) - float(F[own, i])) / total
-                    G[c, i] = part
-                    slope += part
+                    G[c, i] = factor * exp(exponent + float(F[c, i]) - float(F[own, i])) / total
+            slope = 0.0
+            for c in range(F.shape[0]):
+                if c != own:
+                    slope += float(G[c, i])
             G[own, i] = -slope
             continue
         p = float(y[i]) * float(F[0, i])

@@ -158,6 +158,7 @@ def refresh(K: Array, u: Array, g: Array) -> float:
     total = 0.0
     for i in range(u.size):
         g[i] = dot(K[i], u)
+    for i in range(u.size):
         total += u[i] * g[i]
     return total
 
