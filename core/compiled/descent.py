@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, isfinite
+from math import exp
 from typing import Any, NamedTuple, final
 
 from numpy.typing import NDArray
@@ -79,11 +79,8 @@ def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
     total = 0.0
     for i in range(f.size):
         p = y[i] * f[i]
-        if p < 0:
-            total -= p
-        # An infinite margin of the right sign has loss 0 but is a divergence.
-        if not isfinite(p):
-            total += p
+        # An infinite margin of the right sign has loss 0 but is a divergence: 0 p is NaN.
+        total += max(-p, 0.0) + 0.0 * p
     return total
 
 

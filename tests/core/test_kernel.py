@@ -8,8 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.compiled.descent import slopes
 from core.compiled.dual import dual_weights, log_n_over_q, smoothed_margin
-from core.losses import LOSSES
+from core.losses import LOGISTIC, LOSSES
 from core.network import kernel
 
 STARTUPS = (("exponential", 0, 1), ("logistic", 1, 1), ("cross_entropy", 2, 3))
@@ -79,3 +80,13 @@ def test_exponential_stands_for_logistic_once_margins_pass_20() -> None:
     dual_weights(0, 1, p, 1.0, exponential)
     dual_weights(1, 1, p, 1.0, logistic)
     assert np.allclose(exponential, logistic, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n", [1, 3, 16, 33])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_a_margin_that_is_not_finite_is_a_divergence(value: float, n: int) -> None:
+    """The compiled measure of the logistic loss is no number then, also for the right sign."""
+    for place in (0, n - 1):
+        f, y = np.ones((1, n)), np.ones(n)
+        f[0, place] = value
+        assert not slopes(LOGISTIC, f, y, 1.0, np.zeros((1, n))) <= np.inf
