@@ -206,12 +206,21 @@ class CurvesView(TraceView):
             label = (UP if place > height else DOWN if place < height else "") + landmark.label
             colour, tip = self._colour(one.position), rich(landmark.tip)
             lines.append(
-                LevelLine(height, height, height, label, colour, tip, line=place == height)
+                LevelLine(
+                    *(height, height, height, label, colour, tip),
+                    line=place == height,
+                    room=(low, high),
+                )
             )
         for name, tip in self._refused.items():
-            foot = self.strips[self.names.index(name)].start
-            lines.append(LevelLine(foot, foot, foot, REFUSED, self._palette.muted, tip, line=False))
+            place = self.names.index(name)
+            foot, room = self.strips[place].start, strip_room(self.strips, place)
+            text = (REFUSED, self._palette.muted, tip)
+            lines.append(LevelLine(foot, foot, foot, *text, line=False, room=room))
         return (*super().levels(), *lines)
+
+    def _room_of(self, bound: Bound) -> tuple[float, float]:
+        return strip_room(self.strips, self.names.index(bound.view))
 
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
         """Return the ends of the stack."""

@@ -30,7 +30,7 @@ from app.widgets.axis import NORM_SQUARED, far_times, plain, powers
 from app.widgets.header import Sign
 from app.widgets.items import CurveStack, PlotLines, ZeroLine, path_of, pen_of
 from app.widgets.labels import rich_tip
-from app.widgets.levels import LevelLine, Traces, level_at
+from app.widgets.levels import LevelLine, Traces, end_of_curve, level_at
 from app.widgets.overlay import HoverReadout, Overlay
 from app.widgets.plot_item import Drag, Home
 from core.figures.palette import Palette, rgba
@@ -117,13 +117,13 @@ class TraceView(RunView):
         """Return the names of the bounds at the ends of their curves, the last of the lines."""
         bounds, labels = self._shown_bounds(), []
         for line, bound in zip(self._lines[len(self._lines) - len(bounds) :], bounds, strict=True):
-            finite = line.values[np.isfinite(line.values)]
-            if finite.size and bound.name:
-                end = float(finite[-1])
-                labels.append(
-                    LevelLine(end, end, end, bound.name, line.colour, bound.tip, line=False)
-                )
+            if bound.name and np.isfinite(line.values).any():
+                style = (bound.name, line.colour, bound.tip, self._room_of(bound))
+                labels.append(end_of_curve(self.places, line.values, *style))
         return tuple(labels)
+
+    def _room_of(self, bound: Bound) -> tuple[float, float]:
+        return -math.inf, math.inf  # heights between which its name stays
 
     def _shown_bounds(self) -> Sequence[Bound]:
         return self._bounds

@@ -91,7 +91,8 @@ AT_LINE = 2  # of the positions up and down: just above the line and just below
 class LevelLine:
     """A horizontal line at `value` with a band from `low` to `high`; `tip` is rich text.
 
-    With `line` false it is the end of a curve, of which only the label is drawn.
+    With `line` false it is the end of a curve, of which only the label is drawn; `end` is its place
+    on the horizontal axis. The label stays between the heights of `room`.
     """
 
     value: float
@@ -101,6 +102,17 @@ class LevelLine:
     colour: str
     tip: str = ""
     line: bool = True
+    end: float = math.inf
+    room: tuple[float, float] = (-math.inf, math.inf)
+
+
+def end_of_curve(
+    places: Floats, values: Floats, label: str, colour: str, tip: str, room: tuple[float, float]
+) -> LevelLine:
+    """Return the label of a curve (T,) at its last value, NaN being none."""
+    (finite,) = np.nonzero(np.isfinite(values))
+    last, end = float(values[finite[-1]]), float(places[finite[-1]])
+    return LevelLine(last, last, last, label, colour, tip, line=False, end=end, room=room)
 
 
 def label_width(text: str, font: QFont) -> float:
@@ -144,20 +156,20 @@ def paint_label(painter: QPainter, place: QPointF, text: str) -> None:
 def places_of(
     heights: Sequence[float],
     sizes: Sequence[tuple[float, float]],
-    inside: QRectF,
+    rooms: Sequence[QRectF],
     curves: Obstacles = NO_CURVES,
     taken_boxes: Sequence[QRectF] = (),
 ) -> list[QRectF]:
-    """Return boxes for labels: at the right edge above their line, or as near to it as is free.
+    """Return boxes for labels: at the right of their room, above their line, or near to that.
 
     Boxes are off other labels, `curves` and `taken_boxes`. Lines beyond an edge have their label
     at it; of two labels the upper line's is the upper one.
     """
     boxes: dict[int, QRectF] = {}
-    right = inside.right() - 3.0
     # From the top down, each below the last, so that labels are in the order of their lines.
     for number in sorted(range(len(heights)), key=heights.__getitem__):
-        width, height = sizes[number]
+        (width, height), inside = sizes[number], rooms[number]
+        right = inside.right() - 3.0
         y = min(max(heights[number], inside.top()), inside.bottom())
         home = QRectF(right - width, y - height, width, height)
         candidates = _candidates(home, inside, bool(curves.heights.size))
@@ -226,24 +238,30 @@ class PlacedLevel:
 
 
 def place_levels(
-    levels: Sequence[tuple[LevelLine, float, float, float]],
+    levels: Sequence[tuple[LevelLine, float, float, float, QRectF]],
     font: QFont,
     inside: QRectF,
     curves: Obstacles = NO_CURVES,
     taken_boxes: Sequence[QRectF] = (),
 ) -> tuple[PlacedLevel, ...]:
-    """Return levels in place, from the heights in pixels of their values and bracket ends."""
+    """Return levels in place, from the pixels of their values, bracket ends and rooms."""
     finite = [one for one in levels if math.isfinite(one[1])]
     room, height = inside.width() - 12.0, QFontMetricsF(font).height()
-    texts = [
-        fit_text(beyond_arrow(y, inside) + level.label, font, room) for level, y, _, _ in finite
-    ]
+    texts = [fit_text(beyond_arrow(y, inside) + level.label, font, room) for level, y, *_ in finite]
     sizes = [(label_width(text, font) + 6.0, height) for text in texts]
-    boxes = places_of([y for _, y, _, _ in finite], sizes, inside, curves, taken_boxes)
+    rooms = [_roomy(one[4], size, inside) for one, size in zip(finite, sizes, strict=True)]
+    boxes = places_of([one[1] for one in finite], sizes, rooms, curves, taken_boxes)
     return tuple(
         PlacedLevel(level, box, y, (low, high), text)
-        for (level, y, low, high), text, box in zip(finite, texts, boxes, strict=True)
+        for (level, y, low, high, _), text, box in zip(finite, texts, boxes, strict=True)
     )
+
+
+def _roomy(room: QRectF, size: tuple[float, float], inside: QRectF) -> QRectF:
+    """Return a room in which a label of this size fits, within the plot if it does there."""
+    width, height = size[0] + 6.0, size[1]
+    wide = QRectF(room.left(), room.top(), max(room.width(), width), max(room.height(), height))
+    return wide.intersected(inside)
 
 
 def paint_levels(

@@ -233,7 +233,7 @@ class LabelLayoutCache:
             curves = overlay.curves
             self.curves = NO_CURVES if curves is None else curves.find_obstacles(plot, inside)
             title_boxes = title_rooms(overlay.titles, inside, font, plot)
-            levels = _heights(overlay.levels, plot)
+            levels = _in_pixels(overlay.levels, inside, plot)
             self.levels = place_levels(levels, font, inside, self.curves, title_boxes)
             self._of = key
 
@@ -289,16 +289,28 @@ def paint_overlay(
     painter.restore()
 
 
-def _heights(
-    levels: tuple[LevelLine, ...], plot: PlotMapping
-) -> list[tuple[LevelLine, float, float, float]]:
-    """Return the levels with the pixel heights of their values and brackets."""
+def _in_pixels(
+    levels: tuple[LevelLine, ...], inside: QRectF, plot: PlotMapping
+) -> list[tuple[LevelLine, float, float, float, QRectF]]:
+    """Return the levels with the pixel heights of their values and brackets, and their rooms."""
     if not levels:
         return []
-    values = np.array([[level.value, level.low, level.high] for level in levels])
-    points = np.stack([np.zeros(values.size), values.ravel()], axis=1)
-    pixels = plot.pixels(points)[:, 1].reshape(-1, 3).tolist()
-    return [(level, y, low, high) for level, (y, low, high) in zip(levels, pixels, strict=True)]
+    values = np.array([[one.value, one.low, one.high, *one.room] for one in levels])
+    points = np.stack([np.repeat([one.end for one in levels], 5), values.ravel()], axis=1)
+    is_open = ~np.isfinite(points)
+    pixels = plot.pixels(np.where(is_open, 0.0, points))
+    pixels[is_open] = np.nan
+    rooms = []
+    for right, bottom, top in zip(pixels[::5, 0], pixels[3::5, 1], pixels[4::5, 1], strict=True):
+        rooms.append(QRectF(inside))
+        if np.isfinite(right):
+            rooms[-1].setRight(min(right, inside.right()))
+        if np.isfinite(bottom):
+            rooms[-1].setBottom(min(bottom, inside.bottom()))
+        if np.isfinite(top):
+            rooms[-1].setTop(max(top, inside.top()))
+    heights = pixels[:, 1].reshape(-1, 5)[:, :3].tolist()
+    return [(one, *places, room) for one, places, room in zip(levels, heights, rooms, strict=True)]
 
 
 def _paint_readings(

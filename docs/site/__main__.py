@@ -13,6 +13,7 @@ from docs.site import sources
 from docs.site.films import EXTRA, figure_1
 from docs.site.places import BUILD, OWN, ROOT, SITE, SOURCES
 from docs.site.results import StudyError, result_of
+from docs.site.slimming import slim_pages
 
 MOST_BYTES = 12_000_000
 LEFT = (".buildinfo", "objects.inv", "_static/**/*.map")  # for Sphinx, and for who mends themes
@@ -60,6 +61,7 @@ def built(work: Path, target: Path) -> int:
     for pattern in LEFT:
         for path in fresh.glob(pattern):
             path.unlink()
+    slim_pages(fresh)
     shutil.rmtree(target, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(fresh, target)

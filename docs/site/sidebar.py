@@ -1,7 +1,8 @@
 """List of pages at the left, in which only the reader's own branch is open.
 
 The theme writes every branch into every page, and has them folded by style sheets; with a page for
-each study and decision that is a quarter of the site's bytes.
+each study and decision that is a quarter of the site's bytes. Of a long branch only the reader's
+own page is listed: the page of the branch, above it, lists all.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from sphinx.application import Sphinx
 
 AFTER_THE_THEME = 900  # handlers have 500 where they say nothing
 TREE = "furo_navigation_tree"
+LONGEST = 20  # pages of a branch that are listed on each of them
 
 
 def pruned(tree: str) -> str:
@@ -33,6 +35,11 @@ def pruned(tree: str) -> str:
             item["class"] = " ".join(kinds)
         else:
             del item["class"]
+    for item in soup.find_all("li", class_="current-page"):
+        others = item.find_next_siblings("li") + item.find_previous_siblings("li")
+        if len(others) >= LONGEST:
+            for other in others:
+                other.decompose()
     return str(soup)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,15 @@ from app.views.margins import MarginsView
 from app.views.run_panel import GAP, RunPanel
 from app.widgets import levels
 from app.widgets.axis import far_times, logarithmic, plain, powers
-from app.widgets.levels import NO_CURVES, Obstacles, fit_text, label_width, places_of
+from app.widgets.levels import (
+    NO_CURVES,
+    Obstacles,
+    end_of_curve,
+    fit_text,
+    label_width,
+    places_of,
+)
+from app.widgets.overlay import NOTHING, LabelLayoutCache
 from app.widgets.plot_item import Home, Plot
 from core.figures.palette import LIGHT
 from core.figures.ticks import TickMaker
@@ -210,7 +219,7 @@ def rising(columns: int) -> Obstacles:
 def test_labels_keep_off_curves() -> None:
     curve = rising(300)
     heights = [12.0, 15.0, 40.0, 120.0]
-    boxes = places_of(heights, [(70.0, 14.0)] * 4, BOX, curve)
+    boxes = places_of(heights, [(70.0, 14.0)] * 4, [BOX] * 4, curve)
     for box in boxes:
         assert BOX.contains(box)
         columns = np.arange(300) + BOX.left()
@@ -257,7 +266,7 @@ def test_labels_stand_where_the_best_of_all_candidates_is() -> None:
             zigzag = np.tile([BOX.top(), BOX.bottom()], columns // 2)
             curves = Obstacles(BOX.left(), zigzag[None, :])
         wanted = place_all(heights, sizes, curves)
-        assert places_of(heights, sizes, BOX, curves) == wanted, case
+        assert places_of(heights, sizes, [BOX] * len(heights), curves) == wanted, case
         crowded += any(curves.is_crossed(box) for box in wanted)
     assert 0 < crowded < 10
 
@@ -270,7 +279,7 @@ def test_no_candidate_is_tested_after_the_first_free_one(monkeypatch: pytest.Mon
         return False
 
     monkeypatch.setattr(Obstacles, "is_crossed", crossed)
-    places_of([40.0, 120.0], [(70.0, 14.0)] * 2, BOX, rising(300))
+    places_of([40.0, 120.0], [(70.0, 14.0)] * 2, [BOX] * 2, rising(300))
     assert len(tested) == 2
 
 
@@ -367,3 +376,31 @@ def test_a_zoom_does_not_change_the_aspect(plot_of: PlotOf) -> None:
     assert not plot.is_equal
     shown = plot.visible_range()
     assert (shown.width(), shown.height()) == pytest.approx((1.0, 3.0))
+
+
+class OnePixelPerUnit:
+    """Plot whose axes count its pixels, heights from the bottom up."""
+
+    def visible_range(self) -> QRectF:
+        return QRectF(BOX)
+
+    def pixels(self, points: np.ndarray) -> np.ndarray:
+        return np.stack([points[:, 0], BOX.bottom() - points[:, 1]], axis=1)
+
+
+def test_the_name_of_a_curve_stays_in_its_strip_and_at_its_end() -> None:
+    """Also where the curve ends at the foot of the strip, early, and below the title."""
+    height = BOX.height()
+    room = (0.4 * height, 0.7 * height)
+    for share, end in ((0.41, 0.5), (0.69, 0.5), (0.41, 1.0), (0.1, 0.02)):
+        places = np.array([BOX.left(), BOX.left() + end * BOX.width(), BOX.right()])
+        values = np.array([room[1], share * height, np.nan if end < 1.0 else share * height])
+        label = end_of_curve(places, values, "name", "#000000", "", room)
+        assert label.value == share * height and not label.line
+        cache = LabelLayoutCache()
+        cache.find(replace(NOTHING, levels=(label,)), BOX, QFont(), OnePixelPerUnit())
+        (placed,) = cache.levels
+        assert BOX.contains(placed.box)
+        assert placed.box.bottom() <= BOX.bottom() - room[0] + 0.5
+        assert placed.box.top() >= BOX.bottom() - room[1] - 0.5
+        assert placed.box.right() <= max(places[1], BOX.left() + placed.box.width() + 6.0)
