@@ -182,9 +182,11 @@ class PageForm(ExportForm):
         self.name.setPlaceholderText("title of the study")
         self.name.textEdited.connect(self._on_changed)
         self.row("title", self.name)
-        self.lines, self.ranges = self.boxes("include", ["reference lines", "current zoom"], 1)
+        names = ["reference lines", "current zoom", "notes"]
+        self.lines, self.ranges, self.notes = self.boxes("include", names, 1)
         self.ranges.setEnabled(bool(exportable.ranges))
         self.ranges.setToolTip("Use the axis ranges shown in the window")
+        self.notes.setToolTip("List the notes at moments; each leads to its moment")
         titles = [COLOUR_TITLES[name] for name in PAGE_COLOURS]
         self.colours = self._choice_box("colours", titles, 18)
         self.colours.setToolTip("Readers of the page can switch between light and dark")
@@ -204,4 +206,5 @@ class PageForm(ExportForm):
             FigureOptions(plane=self.shown.plane, view=self.shown.view),
             lines=self.lines.isChecked(),
             ranges=self.ranges.isChecked(),
+            notes=self.notes.isChecked(),
         )

@@ -24,6 +24,7 @@ from app.export.jobs import (
 from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS, PageSize
 from core.figures.options import PLAIN, USUAL, BoundCurve, FigureOptions, Region, ViewOptions
 from core.figures.palette import LIGHT, PALETTES, Palette
+from core.library.run_notes import read_about
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
 
@@ -238,6 +239,7 @@ class PageJob(PreviewedJob):
     lines: bool = True
     ranges: bool = False
     story: Story | None = None
+    notes: bool = False
 
     @property
     def title(self) -> str:
@@ -283,7 +285,8 @@ def make_page_options(job: PageJob) -> PageOptions:
     """Return the options of the page that a job makes."""
     from core.figures.page import PageOptions
 
-    return PageOptions(job.frames, job.name, job.colours, job.story)
+    notes = tuple(read_about(path).moments for path in job.runs) if job.notes else ()
+    return PageOptions(job.frames, job.name, job.colours, job.story, notes)
 
 
 PictureJob = FigureJob | CopyJob | FilmJob | PageJob

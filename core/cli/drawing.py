@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from math import inf, isfinite
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from core.cli.margins import time_of
 from core.cli.output import print_line, progress
 from core.cli.training import run_for_figure
-from core.cli.view_arguments import ALL, make_figure_options, sheet_of
+from core.cli.view_arguments import ALL, make_figure_options, read_notes, sheet_of
 from core.errors import InputError
 from core.figures.names import EVERY_PANEL, PANELS, parse_pixels
 from core.files import temporary_folder
@@ -207,6 +208,8 @@ def page(arguments: argparse.Namespace) -> int:
         views = views_of(runs)
         if arguments.views is not None:
             views = tuple(name.strip() for name in arguments.views.split(",") if name.strip())
+        if arguments.notes:
+            page_options = replace(page_options, notes=read_notes(runs))
         check_page(runs, views, page_options)  # check before computing theory, which takes long
         options = make_figure_options(arguments, runs, LIGHT, plane)
         with progress("page", 1, arguments.quiet) as bar:

@@ -141,6 +141,9 @@ def _add_page_options(command: Parser) -> None:
         help=f"maximum number of frames, thinned evenly (default: {PAGE_FRAMES})",
     )
     command.add_argument("--title", default="", help="title (default: that of the runs)")
+    command.add_argument(
+        "--notes", action="store_true", help="list the notes at moments of the runs, as links"
+    )
     colours = command.add_mutually_exclusive_group()
     for name in ("light", "dark"):
         colours.add_argument(

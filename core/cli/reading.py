@@ -8,6 +8,7 @@ from typing import Any
 
 from core import trust
 from core.cli.output import print_json, print_line, print_notice, print_text, progress
+from core.cli.view_arguments import read_notes
 from core.data.section import scaling_words
 from core.errors import InputError
 from core.network.custom import read_code
@@ -54,13 +55,7 @@ def facts(run: Run) -> dict[str, Any]:
 
 def notes_at_moments(run: Run) -> dict[str, Any]:
     """Return the notes at moments of a run that `info` prints; empty without any."""
-    from core.library.run_notes import read_about
-
-    try:
-        moments = read_about(run.path).moments
-    except InputError as error:  # the run itself is intact
-        print_notice(error.sentence)
-        return {}
+    (moments,) = read_notes([run])
     notes = [
         {"log10_time": one.log10_time, "text": one.text}
         | ({"quantity": one.quantity, "value": one.value} if one.quantity else {})

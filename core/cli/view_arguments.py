@@ -18,8 +18,10 @@ from core.observables.node_sets import NodeSet, parse_nodes
 from core.observables.planes import NodePlane
 from core.reference.cancel_token import CancelToken
 from core.runs import Run
+from core.terminal.bar import print_notice
 
 if TYPE_CHECKING:
+    from core.library.entry import MomentNote
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.share import Promise
 
@@ -130,6 +132,20 @@ def _nodes(text: str, runs: Sequence[Run], option: str) -> frozenset[int]:
     if min(nodes) >= n_nodes:
         raise InputError(f"{text[:60]!r}: the runs have neurons 0 to {n_nodes - 1}.", option=option)
     return nodes
+
+
+def read_notes(runs: Sequence[Run]) -> tuple[tuple[MomentNote, ...], ...]:
+    """Return the notes at moments of each run; none of a run whose notes cannot be read."""
+    from core.library.run_notes import read_about
+
+    notes = []
+    for run in runs:
+        try:
+            notes.append(read_about(run.path).moments)
+        except InputError as error:  # the run itself is intact
+            print_notice(error.sentence)
+            notes.append(())
+    return tuple(notes)
 
 
 def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSet | None]:

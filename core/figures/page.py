@@ -31,9 +31,10 @@ from core.figures.names import (
 )
 from core.figures.options import FigureOptions, check_view_options
 from core.figures.page_data import Frames, compute_pages, content, frames_of, numbers_in
+from core.figures.page_notes import Notes, note_content, note_times
 from core.figures.palette import LIGHT
 from core.figures.scene import check_runs, choose_panels
-from core.figures.story_page import add_story_frames, story_content, story_panels
+from core.figures.story_page import add_frames_at, story_content, story_panels
 from core.files import write_whole
 from core.observables.spectrum import has_inner
 from core.program import RESOURCES
@@ -56,6 +57,7 @@ MODULES = (
     "layout.js",
     "player.js",
     "story.js",
+    "notes.js",
     "book.js",
     "main.js",
 )
@@ -70,15 +72,16 @@ Cancelled = Callable[[], bool]
 class PageOptions:
     """Options of a page.
 
-    `frames` is the most moments, beside those of a story. `title` replaces the runs' own. `colours`
-    are those of the reader's system, or light or dark at first (PAGE_COLOURS). A page with a
-    `story` steps through its moments.
+    `frames` is the most moments, beside those of a story and of notes. `title` replaces the runs'
+    own. `colours` are those of the reader's system, or light or dark at first (PAGE_COLOURS). A
+    page with a `story` steps through its moments. `notes` are those of each run, if any.
     """
 
     frames: int = PAGE_FRAMES
     title: str = ""
     colours: str = "system"
     story: Story | None = None
+    notes: Notes = ()
 
 
 USUAL = PageOptions()
@@ -184,7 +187,7 @@ def page_html(
     panels = usual if story is None else story_panels(story, runs, usual)
     check_page(runs, panels, options)
     check_view_options(figure_options.view, runs)
-    frames = _story_frames(runs, options)
+    frames = _all_frames(runs, options)
 
     def watch(n_done: int, total: int) -> None:
         if cancelled is not None and cancelled():
@@ -195,14 +198,18 @@ def page_html(
     pages = compute_pages(runs, panels, frames, figure_options, watch)
     data = content(pages, options.title or (story.title if story else ""), watch)
     data |= {"story": story_content(story, runs, frames, usual)} if story else {}
+    notes = note_content(options.notes, runs, frames) if options.notes else []
+    data |= {"notes": notes} if notes else {}
     data |= {"start": options.colours, "program": f"Marginscope {core.__version__}"}
     return assemble_page(data)
 
 
-def _story_frames(runs: Sequence[Run], options: PageOptions) -> tuple[Frames, ...]:
-    """Return the frame of each run at each moment of a page, those of its story included."""
-    frames, story = frames_of(runs, options.frames), options.story
-    return frames if story is None else add_story_frames(story, runs, frames)
+def _all_frames(runs: Sequence[Run], options: PageOptions) -> tuple[Frames, ...]:
+    """Return the frame of each run at each moment of a page, with those of story and notes."""
+    times = [] if options.story is None else [one.log10_time for one in options.story.moments]
+    return add_frames_at(
+        (*times, *note_times(options.notes)), runs, frames_of(runs, options.frames)
+    )
 
 
 def save_page(

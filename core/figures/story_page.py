@@ -86,20 +86,20 @@ def panels_at(moment: StoryMoment, runs: Sequence[Run], usual: Sequence[str]) ->
     return choose_panels(names, runs)
 
 
-def frames_at(moment: StoryMoment, runs: Sequence[Run]) -> list[int]:
-    """Return the frame of each run at a moment of a story."""
-    return [last_frame(run, float(moment.log10_time)) for run in runs]
+def frames_at(log10_time: float, runs: Sequence[Run]) -> list[int]:
+    """Return the frame of each run at a time."""
+    return [last_frame(run, float(log10_time)) for run in runs]
 
 
-def add_story_frames(
-    story: Story, runs: Sequence[Run], frames: tuple[Frames, ...]
+def add_frames_at(
+    times: Sequence[float], runs: Sequence[Run], frames: tuple[Frames, ...]
 ) -> tuple[Frames, ...]:
-    """Return the moments of a page with those of a story among them.
+    """Return the moments of a page with those at some times among them.
 
     Parameters
     ----------
-    story : Story
-        Story of the runs.
+    times : sequence of float
+        log10 t of moments of a story, and of notes.
     runs : sequence of Run
         Runs of the page.
     frames : tuple of array (moments,)
@@ -109,7 +109,9 @@ def add_story_frames(
     -------
     tuple of array (moments,)
     """
-    extra = np.array([frames_at(moment, runs) for moment in story.moments], dtype=np.int64).T
+    if not times:
+        return frames
+    extra = np.array([frames_at(time, runs) for time in times], dtype=np.int64).T
     # Frames of all runs grow with time, so the order of columns is that of time.
     columns = np.unique(np.concatenate([np.array(frames), extra], axis=1), axis=1)
     return tuple(columns)
@@ -127,7 +129,7 @@ def story_content(
     runs : sequence of Run
         Runs of the page.
     frames : tuple of array (moments,)
-        Frame of each run at each moment of the page, as of `add_story_frames`.
+        Frame of each run at each moment of the page, as of `add_frames_at`.
     usual : sequence of str
         Panels of moments without views.
 
@@ -139,7 +141,7 @@ def story_content(
     columns = np.array(frames)
     result = []
     for moment in story.moments:
-        story_frames = np.array(frames_at(moment, runs))[:, None]
+        story_frames = np.array(frames_at(moment.log10_time, runs))[:, None]
         place = int(np.flatnonzero((columns == story_frames).all(axis=0))[0])
         kinds = list(panels_at(moment, runs, usual))
         result.append({"at": place, "text": sentence_pieces(moment.sentence), "kinds": kinds})

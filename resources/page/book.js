@@ -1,6 +1,7 @@
 // One figure on the page: its panels, what moves them, and what is read of them.
 
 import { layOut } from "./layout.js";
+import { NoteList } from "./notes.js";
 import { pieced } from "./numbers.js";
 import { PanelView } from "./panel.js";
 import { Player, button } from "./player.js";
@@ -22,6 +23,7 @@ export class Book {
     this.visible = this.kinds;
     this.build();
     if (this.story) this.tellStory();
+    if (this.notes) this.listNotes();
     this.setTheme();
     this.listen();
     this.resize();
@@ -32,6 +34,13 @@ export class Book {
   tellStory() {
     this.teller = new Teller(this.story, this.player, (kinds) => this.showViews(kinds));
     this.player.element.prepend(this.teller.element);
+  }
+
+  // The notes of the runs below the controls.
+  listNotes() {
+    const names = this.rows.map((row) => row.name);
+    this.noteList = new NoteList(this.notes, names, this.player);
+    this.player.element.append(this.noteList.element);
   }
 
   showViews(kinds) {
@@ -111,6 +120,7 @@ export class Book {
     const text = plainText(this.moments[moment]);
     fill(this.player.clock, this.moments[moment]);
     this.player.tell(text);
+    this.noteList?.tell(moment);
     const values = this.rows.map((row, k) => this.tellMargins(row, k, moment));
     // What is read aloud waits until the figure rests.
     if (!this.player.playing) this.live.textContent = [text, ...values].join("; ");

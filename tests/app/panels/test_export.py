@@ -16,6 +16,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QWidget
 
+from app.export import pictures
 from app.export.controller import BUSY, CANCELLED, NO_RUNS, ExportController
 from app.export.data_form import DataForm
 from app.export.export_dialog import ExportDialog
@@ -37,6 +38,7 @@ from core.figures.export import Draw
 from core.figures.names import MOST_ROWS, PANELS, PRESETS, PageSize
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK
+from core.library.entry import MomentNote, RunNotes
 from core.observables.planes import NodePlane
 from core.runs import open_run
 from tests.support.made_up_runs import run_file
@@ -142,10 +144,12 @@ def test_a_figure_is_saved_by_its_window(
 
 @pytest.mark.usefixtures("drawn_by_one")
 def test_a_page_is_saved_by_its_window_which_says_how_large_it_is(
-    qtbot, controller: ExportController, shown: Shown, runs, tmp_path
+    qtbot, controller: ExportController, shown: Shown, runs, tmp_path, monkeypatch
 ) -> None:
     shown.runs = runs[:1]
     target = tmp_path / "study__m=6.html"
+    note = MomentNote(0.0, "the margin turns")
+    monkeypatch.setattr(pictures, "read_about", lambda _: RunNotes(moments=(note,)))
 
     def ask() -> None:
         controller.page()
@@ -160,6 +164,8 @@ def test_a_page_is_saved_by_its_window_which_says_how_large_it_is(
         QTest.keyClicks(dialog.form.name, "<b>mine</b>")
         dialog.form.frames.setValue(5)
         dialog.form.colours.setCurrentIndex(2)
+        assert not dialog.form.notes.isChecked()
+        QTest.keyClick(dialog.form.notes, Qt.Key.Key_Space)
         job = dialog.job()
         assert isinstance(job, PageJob)
         assert (job.panels, job.frames, job.colours) == (("margins",), 5, "dark")
@@ -167,7 +173,7 @@ def test_a_page_is_saved_by_its_window_which_says_how_large_it_is(
 
     assert finished(qtbot, controller, ask) == f"Saved {target}."
     text = target.read_text(encoding="utf-8")
-    assert "<title>&lt;b&gt;mine&lt;/b&gt;</title>" in text
+    assert "<title>&lt;b&gt;mine&lt;/b&gt;</title>" in text and "the margin turns" in text
     assert list(tmp_path.iterdir()) == [target]
 
 
