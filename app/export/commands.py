@@ -98,6 +98,7 @@ def _page(job: PageJob, exportable: Exportable) -> Iterator[list[str]]:
     words += [] if job.frames == PAGE_FRAMES else ["--frames", f"{job.frames}"]
     words += [f"--title={job.name}"] if job.name else []  # with "=": a name may begin with a dash
     words += [] if job.colours == PAGE_COLOURS[0] else [f"--{job.colours}"]
+    words += ["--notes"] if job.notes else []
     options = _drawing_options(job, exportable)
     # Without `--margins` the command computes them all.
     yield [*words, *options, *([] if "--margins" in options else ["--margins", "none"])]

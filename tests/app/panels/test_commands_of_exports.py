@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from core.figures.film import save_film
 from core.figures.names import EVERY_PANEL, PAGE_PANELS, PageSize
 from core.figures.options import FigureOptions, ViewOptions
 from core.figures.palette import DARK
+from core.library.entry import MomentNote
+from core.library.run_notes import change_about
 from core.observables.node_sets import NodeSet
 from core.observables.planes import NodePlane
 from core.runs import open_run
@@ -138,8 +141,10 @@ def test_a_pages_command_writes_the_same_bytes(runs, tmp_path: Path, name: str) 
     options = FigureOptions(plane=shown.plane, view=shown.view)
     job = PageJob(
         runs, tmp_path / "page.html", PAGE_PANELS, 7 if name else 400, name,
-        "dark" if name else "system", options, ranges=bool(name),
+        "dark" if name else "system", options, ranges=bool(name), notes=bool(name),
     )  # fmt: skip
+    if name:
+        change_about(runs[0], lambda about: replace(about, moments=(MomentNote(0.0, "here"),)))
     whole = check_command(job, shown, tmp_path)
     assert whole.work(lambda done, total: None, lambda: True) == ""
 
