@@ -156,14 +156,14 @@ def _stretches(
 
     A failing conclusion is cut where hypotheses change: failing means something else if they hold.
     """
-    from core.theorems.states import State, bounds
+    from core.theorems.states import State, equal_value_ranges
 
     parts = []
     last = states.size - 1
     promised = None if premises is None else premises == State.HOLDS
     cut = promised is not None and (states == State.FAILS) & promised
     codes = 2 * states + cut
-    for first, through in bounds(codes):
+    for first, through in equal_value_ranges(codes):
         end = min(through + 1, last)
         state = State(int(states[first])).name
         times = _interval_text(float(log10_time[first]), float(log10_time[end]), steps)

@@ -24,11 +24,11 @@ def is_normalised(run: Run) -> bool:
     return isinstance(network, BatchNorm) and network.normalise and run.loss.monotone
 
 
-def by_sgd(run: Run) -> bool:
+def is_by_sgd(run: Run) -> bool:
     return is_normalised(run) and isinstance(run.experiment.dynamics, StochasticGradientDescent)
 
 
-def by_descent(run: Run) -> bool:
+def is_by_descent(run: Run) -> bool:
     return is_normalised(run) and isinstance(run.experiment.dynamics, GradientDescent)
 
 
@@ -57,7 +57,7 @@ def eps_n(run: Run) -> float:
     return max(1.0, largest)
 
 
-def gamma(context: Context) -> float:
+def start_margin(context: Context) -> float:
     """Return gamma_a + gamma_c with V frozen at the start."""
     return context.lower("gamma_a") + context.lower("gamma_c")
 
@@ -68,9 +68,9 @@ def bounded_inverses(run: Run) -> Hypothesis:
     return common.at_least(text, largest_inverse(run), eps_n(run))
 
 
-def margins_positive(context: Context) -> Hypothesis:
+def positive_start_margin(context: Context) -> Hypothesis:
     """Return Assumption 1.2 with Delta_V = 0."""
-    margin = gamma(context)
+    margin = start_margin(context)
     text = "Assumption 1.2: gamma = gamma_a + gamma_c > 0 (V at its start, Delta_V = 0)"
     is_known = not math.isnan(margin)
     return Hypothesis(text, "> 0", common.format_number(margin), margin > 0.0 if is_known else None)
@@ -83,91 +83,91 @@ def centred_ball(run: Run) -> Hypothesis:
     return common.at_most("inputs |x - mu| <= 1", 1.0, largest)
 
 
-def most_width(context: Context) -> Hypothesis:
+def width_at_most(context: Context) -> Hypothesis:
     """Return the hypothesis m <= delta exp(d/8)."""
     # exp overflows from 709 on.
     upper = context.delta * math.exp(min(context.run.dataset.d / 8.0, 700.0))
     return common.at_most("width m <= delta exp(d/8)", upper, float(context.run.network.m))
 
 
-def interval(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypothesis]:
+def width_hypotheses(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypothesis]:
     """Return the hypotheses of a lower and an upper bound on the width m; no t in lemmas.
 
     2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 <= m <= delta exp(d/8).
     """
-    run, margin = context.run, gamma(context)
+    run, margin = context.run, start_margin(context)
     steps = common.counted_steps(run) if trained else 1.0
     logarithm = np.log(5.0 * run.dataset.n * steps / context.delta)
     # With both bounds no width remains at d = 64 (digits), and the theorem is void.
     lower = logarithm**1.5 * common.divide(2.0**29 * eps_n(run) ** 3, common.power(margin, 2))
     count = "5nt" if trained else "5n"
     formula = f"2^29 eps_N^3 ln^1.5({count}/delta)/gamma^2"
-    return common.width(run, lower, formula), most_width(context)
+    return common.width(run, lower, formula), width_at_most(context)
 
 
-def wide_enough(context: Context) -> Hypothesis:
+def radius_at_least_8(context: Context) -> Hypothesis:
     """Return the hypothesis R >= 8 on the proofs' radius, which the text's width does not imply."""
     text = "R = gamma^(1/3) m^(1/6)/(27 eps_N) (Lemma D.3)"
     return common.at_least(text, 8.0, outer_radius(context))
 
 
-def step_needed(context: Context) -> float:
+def needed_step(context: Context) -> float:
     """Return 1/(28 eps_N gamma^(2/3) m^(1/3))."""
-    margin = gamma(context)
+    margin = start_margin(context)
     if not margin > 0.0:
         return common.NAN
     root = margin ** (2.0 / 3.0) * context.run.network.m ** (1.0 / 3.0)
     return float(1.0 / (28.0 * eps_n(context.run) * root))
 
 
-def step(context: Context) -> Hypothesis:
+def step_hypothesis(context: Context) -> Hypothesis:
     """Return the hypothesis that the step is that of the theorems, to one part in a thousand."""
-    needed, present = step_needed(context), common.step_size(context.run)
+    needed, present = needed_step(context), common.step_size(context.run)
     met = abs(present - needed) <= 1e-3 * needed if not math.isnan(needed) else None
     text = "step eta = 1/(28 eps_N gamma^(2/3) m^(1/3))"
     return Hypothesis(text, common.format_number(needed), common.format_number(present), met)
 
 
-def general(context: Context) -> tuple[Hypothesis, ...]:
+def training_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the common hypotheses of Theorems 2.1 and 2.2."""
     run = context.run
     return (
         common.loss_is(run, "logistic"),
         common.plain_risk(run),
-        *at_start(context),
-        margins_positive(context),
-        *interval(context),
-        wide_enough(context),
-        step(context),
+        *standing_hypotheses(context),
+        positive_start_margin(context),
+        *width_hypotheses(context),
+        radius_at_least_8(context),
+        step_hypothesis(context),
     )
 
 
 def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    return *general(context), common.one_fresh_example(context.run, "fresh examples")
+    return *training_hypotheses(context), common.one_fresh_example(context.run, "fresh examples")
 
 
-def sgd_error(context: Context) -> Comparison:
+def compare_sgd_error(context: Context) -> Comparison:
     run = context.run
     t = common.counted_steps(run)
-    first = common.divide(2.0**23 * eps_n(run) ** 4, common.power(gamma(context), 2)) / t
+    first = common.divide(2.0**23 * eps_n(run) ** 4, common.power(start_margin(context), 2)) / t
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
     error = common.least_before(context.trace("test_error"))
     return common.compare_all_frames("<=", bound, error, "test_error")
 
 
-def descent_error(context: Context) -> Comparison:
+def compare_descent_error(context: Context) -> Comparison:
     run = context.run
     t, n, m = common.counted_steps(run), run.dataset.n, run.network.m
-    root = max(gamma(context), 0.0) ** (1.0 / 3.0)
+    root = max(start_margin(context), 0.0) ** (1.0 / 3.0)
     first = common.divide(2.0**17 * m ** (1.0 / 3.0) * eps_n(run) ** 4, root) / (t * math.sqrt(n))
     bound = first + 4.0 * math.log(1.0 / context.delta) / t
     return common.compare_all_frames("<=", bound, context.trace("test_error"), "test_error")
 
 
-def proved_error(context: Context) -> Comparison:
+def compare_proved_error(context: Context) -> Comparison:
     """Compare inf over s <= t of the error with 2^11/(gamma sqrt n) + 3 sqrt(ln(2/delta)/(2n))."""
     n = context.run.dataset.n
-    bound = common.divide(2.0**11, gamma(context) * math.sqrt(n))
+    bound = common.divide(2.0**11, start_margin(context) * math.sqrt(n))
     bound += 3.0 * math.sqrt(math.log(2.0 / context.delta) / (2.0 * n))
     error = np.minimum.accumulate(context.trace("test_error"))
     return common.compare_all_frames("<=", bound, error, "test_error")
@@ -175,24 +175,24 @@ def proved_error(context: Context) -> Comparison:
 
 def outer_radius(context: Context) -> float:
     """Return R = gamma^(1/3) m^(1/6)/(27 eps_N)."""
-    margin, run = gamma(context), context.run
+    margin, run = start_margin(context), context.run
     if not margin > 0.0:
         return common.NAN
     return float(margin ** (1.0 / 3.0) * run.network.m ** (1.0 / 6.0) / (27.0 * eps_n(run)))
 
 
-def sgd_outer(context: Context) -> Comparison:
+def compare_sgd_outer(context: Context) -> Comparison:
     trace = context.trace("outer_displacement")
     return common.compare_all_frames("<=", outer_radius(context), trace, "outer_displacement")
 
 
-def descent_outer(context: Context) -> Comparison:
+def compare_descent_outer(context: Context) -> Comparison:
     return common.compare_all_frames(
         "<=", 8.0, context.trace("outer_displacement"), "outer_displacement"
     )
 
 
-def inner(context: Context) -> Comparison:
+def compare_inner(context: Context) -> Comparison:
     bound = 1.0 / (2.0 * eps_n(context.run))
     return common.compare_all_frames(
         "<=", bound, context.trace("inner_displacement"), "inner_displacement"
@@ -202,26 +202,26 @@ def inner(context: Context) -> Comparison:
 # ----------------------------------------------------------- Assumptions and Proposition 1.1
 
 
-def gaussian(context: Context) -> tuple[Hypothesis, ...]:
+def gaussian_start(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypotheses about the start alone, and not about the data."""
     return (common.paper_start(context.run, START),)
 
 
-def at_start(context: Context) -> tuple[Hypothesis, ...]:
+def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the standing assumptions of section 1.3, and Assumption 1.1."""
     run = context.run
-    return centred_ball(run), *gaussian(context), bounded_inverses(run)
+    return centred_ball(run), *gaussian_start(context), bounded_inverses(run)
 
 
-def assumption_1_1(context: Context) -> Comparison:
+def compare_assumption_1_1(context: Context) -> Comparison:
     return common.compare_once(
         "<=", eps_n(context.run), largest_inverse(context.run), "smallest_normaliser"
     )
 
 
-def assumption_1_2(context: Context) -> Comparison:
+def compare_assumption_1_2(context: Context) -> Comparison:
     """Compare gamma with 0; undecided if not positive, since nothing says that it must be."""
-    margin = gamma(context)
+    margin = start_margin(context)
     if margin > 0.0:
         return common.compare_once(">=", 0.0, margin)
     return common.leave_open(">=", 0.0, margin, "no positive margin is known with V at its start")
@@ -230,7 +230,7 @@ def assumption_1_2(context: Context) -> Comparison:
 def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     m, eps = str(context.run.network.m), float(network_of(context.run).eps)
     return (
-        *gaussian(context),
+        *gaussian_start(context),
         Hypothesis(
             "N(v) = |v|_Sigma (appendix G)", "eps = 0", common.format_number(eps), eps == 0.0
         ),
@@ -238,7 +238,7 @@ def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def dyadic(context: Context) -> Comparison:
+def compare_dyadic_margin(context: Context) -> Comparison:
     d = context.run.dataset.d
     # With the best a: the proof's choice has a negative margin unless m is far above 4^d.
     bound = math.sqrt(d) / 40.0 * math.sqrt(3.0 / (4.0 ** (d + 1) - 4.0))
@@ -248,21 +248,21 @@ def dyadic(context: Context) -> Comparison:
 # ------------------------------------------------------------------------------ Lemmas C.1, C.2
 
 
-def start_outputs(context: Context) -> Comparison:
+def compare_start_outputs(context: Context) -> Comparison:
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
     bound = 4.0 * eps_n(run) * common.log_term(run.dataset.n, context.delta)
     return common.compare_once("<=", bound, float(np.abs(p).max()), frame=0)
 
 
-def start_outer(context: Context) -> Comparison:
+def compare_start_outer(context: Context) -> Comparison:
     run = context.run
     a = run.network.unpack(run.origin)["a"]
     bound = 1.0 + math.sqrt(2.0 * math.log(1.0 / context.delta) / run.network.m)
     return common.compare_once("<=", bound, float(np.linalg.norm(a)), frame=0)
 
 
-def start_inner(context: Context) -> Comparison:
+def compare_start_inner(context: Context) -> Comparison:
     """Compare the larger of max_j |v_j|/2 and max_j 1/(5 |v_j|) with 1."""
     run = context.run
     # One number for both parts of the lemma: at most 1 if both hold.
@@ -271,16 +271,16 @@ def start_inner(context: Context) -> Comparison:
     return common.compare_once("<=", 1.0, largest, frame=0)
 
 
-def inner_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+def start_inner_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     d = float(context.run.dataset.d)
     dimension = common.at_least("dimension d (for 1/|v_j|)", 2.0, d)
-    return *gaussian(context), most_width(context), dimension
+    return *gaussian_start(context), width_at_most(context), dimension
 
 
 NORMALISED = (is_normalised, "batch_norm")
-FROM_START = (*NORMALISED, gaussian)
-BY_SGD = (by_sgd, "batch_norm under SGD", sgd_hypotheses)
-BY_DESCENT = (by_descent, "batch_norm under gradient descent", general)
+FROM_START = (*NORMALISED, gaussian_start)
+BY_SGD = (is_by_sgd, "batch_norm under SGD", sgd_hypotheses)
+BY_DESCENT = (is_by_descent, "batch_norm under gradient descent", training_hypotheses)
 SIGNS = (
     "y_i and sqrt(m) are missing in print: <a, d_a p_i> >= gamma_a sqrt(m) is what the proofs use."
 )
@@ -293,14 +293,14 @@ STATEMENTS = (
         "No neuron has a small variance.",
         r"\max_j 1 / N(v_j) \leq \epsilon_N",
         *FROM_START,
-        assumption_1_1,
+        compare_assumption_1_1,
     ),
     of_batchnorm(
         "Assumption 1.2",
         "Reference directions separate the data at initialisation.",
         r"\gamma = \gamma_a + \gamma_c > 0",
         *FROM_START,
-        assumption_1_2,
+        compare_assumption_1_2,
         SIGNS,
     ),
     of_batchnorm(
@@ -310,7 +310,7 @@ STATEMENTS = (
         is_on_dyadic_data,
         "batch_norm on dyadic data",
         dyadic_hypotheses,
-        dyadic,
+        compare_dyadic_margin,
         "Divided by sqrt(m) twice; the last line of appendix G lacks sqrt(d). The best a is taken.",
     ),
     of_batchnorm(
@@ -319,7 +319,7 @@ STATEMENTS = (
         r"\min_{s<t} \Pr[p \leq 0] \leq \frac{2^{23} \epsilon_N^4}{\gamma^2 t} + "
         r"\frac{4 \ln(1/\delta)}{t}",
         *BY_SGD,
-        sgd_error,
+        compare_sgd_error,
         "Printed with 2^15; E.5 proves 2^23, which is evaluated.",
     ),
     of_batchnorm(
@@ -327,7 +327,7 @@ STATEMENTS = (
         "SGD moves a and c little.",
         r"\max_s \Vert U_s - U_0 \Vert \leq \gamma^{1/3} m^{1/6} / (27\, \epsilon_N)",
         *BY_SGD,
-        sgd_outer,
+        compare_sgd_outer,
         "Lemma D.3 requires a bound of at least 8, which the width of the text does not give.",
     ),
     of_batchnorm(
@@ -335,7 +335,7 @@ STATEMENTS = (
         "SGD moves V little.",
         r"\max_s \Vert V_s - V_0 \Vert \leq 1 / (2\, \epsilon_N)",
         *BY_SGD,
-        inner,
+        compare_inner,
     ),
     of_batchnorm(
         "Theorem 2.2 (error)",
@@ -343,7 +343,7 @@ STATEMENTS = (
         r"\Pr[p \leq 0] \leq \frac{2^{17} m^{1/3} \epsilon_N^4}{\gamma^{1/3} t \sqrt{n}} + "
         r"\frac{4 \ln(1/\delta)}{t}",
         *BY_DESCENT,
-        descent_error,
+        compare_descent_error,
         TWICE,
         constants=False,
     ),
@@ -353,7 +353,7 @@ STATEMENTS = (
         r"\inf_{s \leq t} \Pr[p \leq 0] \leq \frac{2^{11}}{\gamma \sqrt{n}} + "
         r"3 \sqrt{\frac{\ln(2/\delta)}{2 n}}",
         *BY_DESCENT,
-        proved_error,
+        compare_proved_error,
         TWICE,
     ),
     of_batchnorm(
@@ -361,7 +361,7 @@ STATEMENTS = (
         "Gradient descent moves a and c little.",
         r"\max_s \Vert U_s - U_0 \Vert \leq 8",
         *BY_DESCENT,
-        descent_outer,
+        compare_descent_outer,
         TWICE,
     ),
     of_batchnorm(
@@ -369,7 +369,7 @@ STATEMENTS = (
         "Gradient descent moves V little.",
         r"\max_s \Vert V_s - V_0 \Vert \leq 1 / (2\, \epsilon_N)",
         *BY_DESCENT,
-        inner,
+        compare_inner,
         TWICE,
     ),
     of_batchnorm(
@@ -377,22 +377,22 @@ STATEMENTS = (
         "Initial outputs are small.",
         r"\max_i |p_i(W_0)| \leq 4\, \epsilon_N \ln(n / \delta)",
         *NORMALISED,
-        at_start,
-        start_outputs,
+        standing_hypotheses,
+        compare_start_outputs,
     ),
     of_batchnorm(
         "Lemma C.2 (outer)",
         "The outer layer has an initial norm of about one.",
         r"\Vert a_0 \Vert \leq 1 + \sqrt{2 \ln(1/\delta) / m}",
         *FROM_START,
-        start_outer,
+        compare_start_outer,
     ),
     of_batchnorm(
         "Lemma C.2 (inner)",
         "No inner weight is initially long or short.",
         r"\max_j |v_j| \leq 2, \quad \max_j 1 / |v_j| \leq 5",
         *NORMALISED,
-        inner_hypotheses,
-        start_inner,
+        start_inner_hypotheses,
+        compare_start_inner,
     ),
 )

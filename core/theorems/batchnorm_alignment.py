@@ -17,15 +17,15 @@ from core.runs import Run
 from core.theorems import common
 from core.theorems.batchnorm import (
     NORMALISED,
-    at_start,
     eps_n,
-    gamma,
-    interval,
-    margins_positive,
     network_of,
     of_batchnorm,
     outer_radius,
-    wide_enough,
+    positive_start_margin,
+    radius_at_least_8,
+    standing_hypotheses,
+    start_margin,
+    width_hypotheses,
 )
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis
@@ -46,8 +46,13 @@ def inner_radius(run: Run) -> float:
 
 
 def alignment_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    lemma = interval(context, trained=False)
-    return *at_start(context), margins_positive(context), *lemma, wide_enough(context)
+    lemma = width_hypotheses(context, trained=False)
+    return (
+        *standing_hypotheses(context),
+        positive_start_margin(context),
+        *lemma,
+        radius_at_least_8(context),
+    )
 
 
 def frames_near_start(context: Context) -> Array:
@@ -62,7 +67,7 @@ def frames_near_start(context: Context) -> Array:
     return np.logical_and(outer < outer_radius(context), within)
 
 
-def along_reference(
+def require_reference(
     compare: Callable[[Context, Reference], Comparison],
 ) -> Callable[[Context], Comparison]:
     """Make a comparison along the reference directions undecided if these are not known."""
@@ -80,7 +85,7 @@ def along_reference(
     return compared
 
 
-def slopes_along(run: Run, index: int, direction: Array) -> Array:
+def margin_derivatives(run: Run, index: int, direction: Array) -> Array:
     """Return the directional derivatives of the margins at the physical parameters.
 
     Parameters
@@ -104,8 +109,8 @@ def slopes_along(run: Run, index: int, direction: Array) -> Array:
 AWAY = "no frame is within R and R_V of the start"
 
 
-@along_reference
-def alignment(context: Context, reference: Reference) -> Comparison:
+@require_reference
+def compare_alignment(context: Context, reference: Reference) -> Comparison:
     """Compare min_i <Ubar, d_U p_i(W_t)> with gamma sqrt(m)/2: item (1)."""
     run = context.run
     direction = np.zeros(run.network.size)
@@ -114,13 +119,13 @@ def alignment(context: Context, reference: Reference) -> Comparison:
     frames = frames_near_start(context)
     least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(frames):
-        least[k] = slopes_along(run, int(k), direction).min()
-    bound = gamma(context) * math.sqrt(run.network.m) / 2.0
+        least[k] = margin_derivatives(run, int(k), direction).min()
+    bound = start_margin(context) * math.sqrt(run.network.m) / 2.0
     return common.compare_all_frames(">=", bound, least, frames=frames, reason=AWAY)
 
 
-@along_reference
-def progress(context: Context, reference: Reference) -> Comparison:
+@require_reference
+def compare_progress(context: Context, reference: Reference) -> Comparison:
     """Compare item (2) with r gamma sqrt(m)/4 at the frames near the start.
 
     Item (2): min_i <Ub, d_U p_i> - p_i + al <V_0 - V_t, d_V p_i>, Ub = U_0 + r Ubar.
@@ -135,8 +140,8 @@ def progress(context: Context, reference: Reference) -> Comparison:
         now = run.physical_parameters(int(k))
         direction = np.concatenate([outer, al * (run.origin[2 * m :] - now[2 * m :])])
         p = run.network.margins(now, run.inputs, run.dataset.y)
-        least[k] = (slopes_along(run, int(k), direction) - p).min()
-    bound = r * gamma(context) * math.sqrt(m) / 4.0
+        least[k] = (margin_derivatives(run, int(k), direction) - p).min()
+    bound = r * start_margin(context) * math.sqrt(m) / 4.0
     return common.compare_all_frames(">=", bound, least, frames=frames, reason=AWAY)
 
 
@@ -151,14 +156,14 @@ def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
     radius = outer_radius(context)
     return (
-        *at_start(context),
-        *interval(context, trained=False),
+        *standing_hypotheses(context),
+        *width_hypotheses(context, trained=False),
         common.at_most("|U_t - U_0| <= gamma^(1/3) m^(1/6)/(27 eps_N)", radius, outer),
         common.at_most("|V_t - V_0| <= 1/(2 eps_N)", inner_radius(run), inner),
     )
 
 
-def outer_gradient(context: Context) -> Comparison:
+def compare_outer_gradient(context: Context) -> Comparison:
     """Compare max_i |grad_U p_i|^2, U = (a, c), at the last frame with 2^11 eps_N^4 m."""
     run = context.run
     flat = run.physical_parameters(run.frames - 1)
@@ -174,7 +179,7 @@ def outer_gradient(context: Context) -> Comparison:
 
 
 def ball_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    return (at_start(context)[0],)
+    return (standing_hypotheses(context)[0],)
 
 
 def sign_vectors(n: int) -> Array:
@@ -192,7 +197,7 @@ def sign_vectors(n: int) -> Array:
     return np.asarray(1.0 - 2.0 * ((numbers >> np.arange(n)) & 1))
 
 
-def complexity(inputs: Array, V: Array) -> float:
+def rademacher_complexity(inputs: Array, V: Array) -> float:
     """Return (1/n) E_eps max over j and both signs s of |sum_i eps_i relu(s <v_j, x_i - mu>)|.
 
     This is the Rademacher complexity of the networks with these V and |a_j c_j/N(v_j)|_1 <= 1,
@@ -207,7 +212,7 @@ def complexity(inputs: Array, V: Array) -> float:
     return float(np.concatenate(largest).mean() / inputs.shape[0])
 
 
-def rademacher(context: Context) -> Comparison:
+def compare_complexity(context: Context) -> Comparison:
     """Compare the complexity of the networks near the last frame with the bound of the lemma.
 
     B = sum_j |a_j c_j|/N(v_j) and rho = |V_t - V_0| are those of the last frame.
@@ -219,7 +224,7 @@ def rademacher(context: Context) -> Comparison:
     longest = float(np.linalg.norm(network_of(run).directions(run.origin), axis=1).max())
     displacement = common.last_value(context.trace("inner_displacement"))
     bound = 4.0 * size * (longest + displacement) / math.sqrt(run.dataset.n)
-    measured = size * complexity(run.inputs, parts["V"])
+    measured = size * rademacher_complexity(run.inputs, parts["V"])
     return common.compare_once("<=", bound, measured, frame=-1)
 
 
@@ -230,7 +235,7 @@ STATEMENTS = (
         "Near initialisation the slopes follow the reference directions.",
         r"\langle \vec{U}, \partial_U p_i(W) \rangle \geq \gamma \sqrt{m} / 2",
         *ALIGNED,
-        alignment,
+        compare_alignment,
         "Printed with 3 gamma sqrt(m)/4; the proof (34) ends with 1/2, which is evaluated.",
     ),
     of_batchnorm(
@@ -239,7 +244,7 @@ STATEMENTS = (
         r"\langle \bar{U}, \partial_U p_i \rangle - p_i + \alpha \langle V_0 - V, \partial_V p_i "
         r"\rangle \geq r \gamma \sqrt{m} / 4",
         *ALIGNED,
-        progress,
+        compare_progress,
         "Printed with r gamma sqrt(m)/2; with the 1/2 of (34) the proof gives 1/4.",
     ),
     of_batchnorm(
@@ -248,7 +253,7 @@ STATEMENTS = (
         r"\Vert \nabla_U\, p_i \Vert^2 \leq 2^{11} \epsilon_N^4\, m",
         *NORMALISED,
         gradient_hypotheses,
-        outer_gradient,
+        compare_outer_gradient,
     ),
     of_batchnorm(
         "Lemma F.1",
@@ -257,7 +262,7 @@ STATEMENTS = (
         r"B = \sum_j |a_j c_j| / N(v_j)",
         *NORMALISED,
         ball_hypotheses,
-        rademacher,
+        compare_complexity,
         "Printed with rho alone, which is 0 where V has not moved and a and c are free: the proof "
         "drops <v_j(0), .> inside a supremum. Measured for the last V alone, which H lets move.",
     ),

@@ -289,7 +289,7 @@ def compare_all_frames(
     bound[~mask] = np.nan
     states_ = states.frame_states(sense, bound, measured, mask)
     finite = np.isfinite(bound) & np.isfinite(measured)
-    holds, states_ = states.held_finitely(states_, finite)
+    holds, states_ = states.decide_on_finite_frames(states_, finite)
     if holds is None:
         infinite = (mask & (np.isinf(bound) | np.isinf(measured))).any()
         reason = INFINITE if infinite else reason or "the statement applies to no recorded frame"

@@ -18,16 +18,16 @@ from core.theorems.frei23_points import (
     ROOM,
     WHERE,
     coherence,
-    equal_margins,
     flow_hypotheses,
-    item,
-    leaky,
-    leaky_flow,
-    lengths,
+    input_length_range,
+    input_length_ratio,
+    is_leaky,
+    is_leaky_flow,
+    largest_margin_deviation,
+    leaky_slope,
+    make_item_comparison,
     near_orthogonal,
     of_frei23,
-    ratio,
-    slope,
 )
 from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.states import State
@@ -45,7 +45,7 @@ def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return common.flow(run), common.exp_tailed(run), reached
 
 
-def becomes_kkt(context: Context) -> Comparison:
+def compare_kkt_residual(context: Context) -> Comparison:
     residual = float(OBSERVABLES[KKT].value_at(context.run, context.run.frames - 1))
     comparison = common.compare_once("<=", 0.01, residual, KKT, frame=-1)
     if comparison.holds:
@@ -54,9 +54,9 @@ def becomes_kkt(context: Context) -> Comparison:
     return replace(common.leave_open("<=", 0.01, residual, reason, KKT), frame=-1)
 
 
-def time_bound(context: Context) -> Comparison:
+def compare_fit_time(context: Context) -> Comparison:
     """Compare log10 t_0 with its bound; undecided on the run until the bound is met or missed."""
-    comparison, fits = compare_time(context), fitted_frames(context)
+    comparison, fits = bracket_fit_time(context), fitted_frame_indices(context)
     times = context.run.log10_time[: context.run.frames]
     states = np.full(times.shape, State.OPEN, dtype=np.int8)
     if comparison.holds:
@@ -68,7 +68,7 @@ def time_bound(context: Context) -> Comparison:
     )
 
 
-def fitted_frames(context: Context) -> NDArray[np.intp]:
+def fitted_frame_indices(context: Context) -> NDArray[np.intp]:
     """Return the frames with L < log(2)/n.
 
     Returns
@@ -79,16 +79,18 @@ def fitted_frames(context: Context) -> NDArray[np.intp]:
     return np.flatnonzero(context.trace("log10_risk") < math.log10(LN_2 / context.run.dataset.n))
 
 
-def compare_time(context: Context) -> Comparison:
+def bracket_fit_time(context: Context) -> Comparison:
     """Compare log10 t_0 with log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2)."""
     run = context.run
-    low, _ = lengths(run)
+    low, _ = input_length_range(run)
     risk = context.trace("log10_risk")
     n = run.dataset.n
     # In logarithms, since t_0 may exceed float64.
-    constant = common.divide(85.0 * ratio(run) ** 2 * n**3, slope(run) ** 2 * low**2)
+    constant = common.divide(
+        85.0 * input_length_ratio(run) ** 2 * n**3, leaky_slope(run) ** 2 * low**2
+    )
     bound = float(risk[0]) + common.log(constant) / math.log(10.0)
-    fits = fitted_frames(context)
+    fits = fitted_frame_indices(context)
     # t_0 is after the last frame before the fit, and at or before the first one with it.
     before = int(fits[0]) - 1 if fits.size else run.frames - 1
     unfit = float(run.log10_time[before]) if before >= 0 else -math.inf
@@ -106,15 +108,15 @@ def compare_time(context: Context) -> Comparison:
     return common.compare_once("<=", bound, first)
 
 
-def proxy(context: Context) -> Comparison:
+def compare_proxy_pl(context: Context) -> Comparison:
     """Compare the constant of the proxy PL inequality with 1."""
     return common.compare_all_frames(">=", 1.0, context.trace("proxy_pl"), "proxy_pl")
 
 
-def mean_direction(context: Context) -> Comparison:
+def compare_mean_direction(context: Context) -> Comparison:
     """Compare min over k of <muhat/|muhat|, y_k x_k>, muhat = sum_i y_i x_i, with its bound."""
     run = context.run
-    low, high = lengths(run)
+    low, high = input_length_range(run)
     signed = run.dataset.y[:, None] * run.dataset.x
     mean = signed.sum(axis=0)
     size = float(np.linalg.norm(mean))
@@ -124,7 +126,7 @@ def mean_direction(context: Context) -> Comparison:
     return common.compare_once(">=", bound, measured)
 
 
-def orthogonal(context: Context) -> tuple[Hypothesis, ...]:
+def orthogonality_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return (near_orthogonal(context.run),)
 
 
@@ -134,23 +136,23 @@ def lemma_3_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return (Hypothesis(text, "Gaussian", run.experiment.data.kind, None),)
 
 
-def lemma_3_3(context: Context) -> Comparison:
+def compare_coherence(context: Context) -> Comparison:
     """Compare the largest |<x_i, x_j>|/d with the bracket sqrt(ln n / d)."""
     run = context.run
     n, d = run.dataset.n, run.dataset.d
     return common.compare_once("<=", math.sqrt(math.log(n) / d), coherence(run) / d)
 
 
-def three_point(run: Run) -> bool:
+def is_three_point(run: Run) -> bool:
     """Return True for the counter-example: its data, slope 1/2, as many nodes of each sign."""
-    if not leaky(run) or run.experiment.data.kind != "three_point":
+    if not is_leaky(run) or run.experiment.data.kind != "three_point":
         return False
     # The lemma's closed form is for m_1 = m_2.
     balanced = abs(float(np.sign(run.network.fixed["a"]).sum())) < 0.5
-    return slope(run) == 0.5 and balanced
+    return leaky_slope(run) == 0.5 and balanced
 
 
-def lemma_b_8(context: Context) -> Comparison:
+def compare_multipliers(context: Context) -> Comparison:
     run = context.run
     eps = float(run.experiment.data.eps)  # type: ignore[attr-defined]
     best = optimum(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
@@ -165,8 +167,8 @@ def b_8_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return (common.at_most("eps <= 1/72", 1.0 / 72.0, eps),)
 
 
-LEAKY = (leaky, "fixed_outer with a leaky ReLU")
-FLOW = (leaky_flow, WHERE, flow_hypotheses)
+LEAKY = (is_leaky, "fixed_outer with a leaky ReLU")
+FLOW = (is_leaky_flow, WHERE, flow_hypotheses)
 STATEMENTS = (
     of_frei23(
         "Theorem 3.1",
@@ -174,7 +176,7 @@ STATEMENTS = (
         r"\min \frac{1}{2} \Vert W \Vert^2 \quad \mathrm{s.t.} \quad y_i f(x_i; W) \geq 1",
         *CERTIFIED,
         fit_hypotheses,
-        becomes_kkt,
+        compare_kkt_residual,
         "Printed with log 2 for both losses; for the exponential one l(0)/n = 1/n is enough.",
     ),
     of_frei23(
@@ -183,7 +185,7 @@ STATEMENTS = (
         r"|\langle x_i, x_j \rangle| / d = \mathcal{O}(\sqrt{\log n / d})",
         *LEAKY,
         lemma_3_3_hypotheses,
-        lemma_3_3,
+        compare_coherence,
         constants=False,
     ),
     of_frei23(
@@ -191,14 +193,14 @@ STATEMENTS = (
         "Gradient flow fits the data by this time (log10 t).",
         r"t_0 \leq 85\, L(0)\, R^2 n^3 / (\gamma^2 R_{\min}^2)",
         *FLOW,
-        time_bound,
+        compare_fit_time,
     ),
     of_frei23(
         "Theorem 3.4 (15)",
         "The gradient is large wherever the loss is.",
         r"\Vert \nabla L \Vert \geq \frac{\sqrt{2} R_{\min} \gamma}{3 R \sqrt{n}} \hat{G}",
         *FLOW,
-        proxy,
+        compare_proxy_pl,
     ),
     of_frei23(
         "Theorem 3.4 (mean)",
@@ -206,8 +208,8 @@ STATEMENTS = (
         r"\langle \hat\mu / \Vert \hat\mu \Vert, y_k x_k \rangle \geq \sqrt{2} R_{\min} / (3 R "
         r"\sqrt{n})",
         *LEAKY,
-        orthogonal,
-        mean_direction,
+        orthogonality_hypotheses,
+        compare_mean_direction,
     ),
     of_frei23(
         "Corollary 3.5",
@@ -215,15 +217,15 @@ STATEMENTS = (
         r"\max_i |y_i f(x_i; W) - 1| \leq 10^{-3}",
         *CERTIFIED,
         flow_hypotheses,
-        item(equal_margins),
+        make_item_comparison(largest_margin_deviation),
     ),
     of_frei23(
         "Lemma B.8",
         "Multipliers of the counterexample (a check of this program).",
         r"\lambda = \left(\frac{8}{4 \epsilon + 5}, \frac{8}{4 \epsilon + 5}, \frac{8}{5}\right)",
-        three_point,
+        is_three_point,
         "three_point data, slope 1/2",
         b_8_hypotheses,
-        lemma_b_8,
+        compare_multipliers,
     ),
 )

@@ -12,11 +12,18 @@ from core.runs import Run
 from core.study_file.descent import GradientDescent
 from core.theorems import common
 from core.theorems.common import Array
-from core.theorems.frei23_points import lengths, of_frei23, orthogonality, outer_layer, ratio, slope
+from core.theorems.frei23_points import (
+    input_length_range,
+    input_length_ratio,
+    leaky_slope,
+    of_frei23,
+    orthogonality,
+    outer_layer,
+)
 from core.theorems.statement import Comparison, Context, Hypothesis
 
 
-def smooth_descent(run: Run) -> bool:
+def is_smooth_descent(run: Run) -> bool:
     """Return True for the smoothed leaky network, full-batch descent and the logistic loss."""
     network = run.network
     if not isinstance(network, FixedOuter) or network.homogeneous:
@@ -27,15 +34,15 @@ def smooth_descent(run: Run) -> bool:
 
 def c_r(run: Run) -> float:
     """Return C_R = 10 R^2 gamma^-2 + 10."""
-    return 10.0 * ratio(run) ** 2 / slope(run) ** 2 + 10.0
+    return 10.0 * input_length_ratio(run) ** 2 / leaky_slope(run) ** 2 + 10.0
 
 
 def largest_step(run: Run) -> float:
     """Return (A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)), H = (1 - gamma)/4."""
-    _, high = lengths(run)
+    _, high = input_length_range(run)
     # max(1, H) = 1, since H = (1 - gamma)/4 is the largest second derivative of the activation.
-    divisor = 5.0 * run.dataset.n * high**2 * ratio(run) ** 2 * c_r(run)
-    return common.divide(slope(run) ** 2, divisor)
+    divisor = 5.0 * run.dataset.n * high**2 * input_length_ratio(run) ** 2 * c_r(run)
+    return common.divide(leaky_slope(run) ** 2, divisor)
 
 
 def start_scale(run: Run) -> float:
@@ -51,15 +58,15 @@ def start_scale(run: Run) -> float:
 def largest_start(context: Context) -> float:
     """Return (A2): alpha gamma^2 Rmin/(72 R C_R n sqrt(m d log(4m/delta)))."""
     run = context.run
-    low, high = lengths(run)
+    low, high = input_length_range(run)
     m, d = run.network.m, run.dataset.d
     root = math.sqrt(m * d * math.log(4.0 * m / context.delta))
     step = common.step_size(run)
     divisor = 72.0 * high * c_r(run) * run.dataset.n * root
-    return common.divide(step * slope(run) ** 2 * low**2, divisor)
+    return common.divide(step * leaky_slope(run) ** 2 * low**2, divisor)
 
 
-def setting(context: Context) -> tuple[Hypothesis, ...]:
+def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the standing assumptions of appendix E, but for those on the data."""
     run = context.run
     return (
@@ -72,15 +79,15 @@ def setting(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+def descent_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
-    factor = 5.0 * slope(run) ** -2 * c_r(run)
-    return *setting(context), orthogonality(run, "5 gamma^-2 C_R", factor)
+    factor = 5.0 * leaky_slope(run) ** -2 * c_r(run)
+    return *standing_hypotheses(context), orthogonality(run, "5 gamma^-2 C_R", factor)
 
 
 def fitting_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    factor = 8.0 * slope(context.run) ** -2
-    return *setting(context), orthogonality(context.run, "8 gamma^-2", factor)
+    factor = 8.0 * leaky_slope(context.run) ** -2
+    return *standing_hypotheses(context), orthogonality(context.run, "8 gamma^-2", factor)
 
 
 def frames_after_start(run: Run) -> Array:
@@ -93,7 +100,7 @@ def frames_after_start(run: Run) -> Array:
     return np.asarray(run.steps[: run.frames] >= 1)
 
 
-def sums(context: Context) -> Array:
+def lower_loss_sums(context: Context) -> Array:
     """Return lower bounds of alpha sum_(s<t) Ghat_s; frames leave out steps.
 
     Returns
@@ -103,15 +110,17 @@ def sums(context: Context) -> Array:
     return sum_bounds(context.run)[0].cumsum()
 
 
-def loss_falls(context: Context) -> Comparison:
+def compare_loss(context: Context) -> Comparison:
     """Compare log10 L with the bound of the text at T = t + 1 >= 2.
 
     log10 of 2 sqrt(16 L(0) n R^2/(gamma^2 Rmin^2 alpha T)).
     """
     run = context.run
-    low, _ = lengths(run)
+    low, _ = input_length_range(run)
     risk = context.trace("log10_risk")
-    constant = common.divide(16.0 * run.dataset.n * ratio(run) ** 2, slope(run) ** 2 * low**2)
+    constant = common.divide(
+        16.0 * run.dataset.n * input_length_ratio(run) ** 2, leaky_slope(run) ** 2 * low**2
+    )
     # T counts iterates from W^(0): W^(T-1) is the iterate after t = T - 1 steps.
     steps = run.steps[: run.frames].astype(np.float64) + 1.0
     start = common.log(constant / common.step_size(run)) / math.log(10.0)
@@ -120,11 +129,11 @@ def loss_falls(context: Context) -> Comparison:
     return common.compare_all_frames("<=", bound, risk, "log10_risk", frames_after_start(run))
 
 
-def node_growth(context: Context) -> Comparison:
+def compare_neuron_growth(context: Context) -> Comparison:
     """Compare min_j |w_j|/|a_j| with alpha Rmin^2/(4 sqrt2 Rmax sqrt n) sum Ghat."""
     run = context.run
     assert isinstance(run.network, FixedOuter)
-    low, high = lengths(run)
+    low, high = input_length_range(run)
     a = np.abs(run.network.fixed["a"])
     smallest = np.array(
         [
@@ -134,13 +143,13 @@ def node_growth(context: Context) -> Comparison:
     )
     factor = common.divide(low**2, 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n))
     return common.compare_all_frames(
-        ">=", factor * sums(context), smallest, frames=frames_after_start(run)
+        ">=", factor * lower_loss_sums(context), smallest, frames=frames_after_start(run)
     )
 
 
-def stable_rank(context: Context) -> Comparison:
+def compare_stable_rank(context: Context) -> Comparison:
     run = context.run
-    bound = 256.0 * c_r(run) * ratio(run) ** 4 / slope(run) ** 2
+    bound = 256.0 * c_r(run) * input_length_ratio(run) ** 4 / leaky_slope(run) ** 2
     trace = context.trace("stable_rank")
     return common.compare_all_frames("<=", bound, trace, "stable_rank", frames_after_start(run))
 
@@ -149,7 +158,7 @@ def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return (common.paper_start(context.run, "W ~ N(0, w^2)"),)
 
 
-def start_nodes(context: Context) -> Comparison:
+def compare_start_norms(context: Context) -> Comparison:
     """Compare max_j |w_j(0)|^2 with 5 w^2 d log(4m/delta)."""
     run = context.run
     V = run.network.unpack(run.origin)["V"]
@@ -159,7 +168,7 @@ def start_nodes(context: Context) -> Comparison:
     return common.compare_once("<=", limit, largest, frame=0)
 
 
-def start_means(context: Context) -> Comparison:
+def compare_start_means(context: Context) -> Comparison:
     """Compare max_j |<w_j(0), mubar>| with 2 w sqrt(log(4m/delta)), mubar the unit mean."""
     run = context.run
     V = run.network.unpack(run.origin)["V"]
@@ -170,19 +179,19 @@ def start_means(context: Context) -> Comparison:
     return common.compare_once("<=", bound, float(inner), frame=0)
 
 
-def loss_ratio(context: Context) -> Comparison:
+def compare_loss_ratio(context: Context) -> Comparison:
     ratio = 10.0 ** context.trace("log10_loss_ratio")  # infinite where the column has no number
     return common.compare_all_frames("<=", c_r(context.run), ratio, "loss_ratio")
 
 
-def start_ratio(context: Context) -> Comparison:
+def compare_start_ratio(context: Context) -> Comparison:
     """Compare max over i, j of exp(-p_i)/exp(-p_j) at the start with e^2, in logarithms."""
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
     return common.compare_once("<=", 2.0, float(p.max() - p.min()), frame=0)
 
 
-def interpolates(context: Context) -> Comparison:
+def compare_first_step(context: Context) -> Comparison:
     """Compare min_i p_i at the first frame after a step with 0."""
     run = context.run
     after = np.flatnonzero(frames_after_start(run))
@@ -193,28 +202,28 @@ def interpolates(context: Context) -> Comparison:
     return common.compare_once(">=", 0.0, float(p.min()), "train_error", frame=index)
 
 
-def frobenius(context: Context) -> Comparison:
+def compare_frobenius_norm(context: Context) -> Comparison:
     """Compare |W_t| with |W_0| + sqrt(2 C_R) Rmax/sqrt n alpha sum Ghat."""
     run = context.run
     size = np.sqrt(context.trace("norm_squared"))
-    rate = math.sqrt(2.0 * c_r(run)) * lengths(run)[1] / math.sqrt(run.dataset.n)
+    rate = math.sqrt(2.0 * c_r(run)) * input_length_range(run)[1] / math.sqrt(run.dataset.n)
     bound = size[0] + rate * sum_bounds(run)[1].cumsum()
     return common.compare_all_frames("<=", bound, size, "norm_squared")
 
 
-def spectral(context: Context) -> Comparison:
+def compare_spectral_norm(context: Context) -> Comparison:
     """Compare |W_t|_2 with gamma Rmin/(4 sqrt2 R sqrt n) alpha sum Ghat."""
     run = context.run
-    low, high = lengths(run)
+    low, high = input_length_range(run)
     divisor = 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n)
-    factor = common.divide(slope(run) * low**2, divisor)
+    factor = common.divide(leaky_slope(run) * low**2, divisor)
     trace = context.trace("sigma_1")
     return common.compare_all_frames(
-        ">=", factor * sums(context), trace, "sigma_1", frames_after_start(run)
+        ">=", factor * lower_loss_sums(context), trace, "sigma_1", frames_after_start(run)
     )
 
 
-def gradient(context: Context) -> Comparison:
+def compare_gradient(context: Context) -> Comparison:
     """Compare the gradient with (E.14), which is (15) with 3/4 of its constant."""
     # 3/4 of sqrt(2)/3 is 1/(2 sqrt 2).
     return common.compare_all_frames(
@@ -222,7 +231,7 @@ def gradient(context: Context) -> Comparison:
     )
 
 
-def start_rank(context: Context) -> Comparison:
+def compare_start_rank(context: Context) -> Comparison:
     run = context.run
     m, d = run.network.m, run.dataset.d
     # The edge of the Marchenko-Pastur law; not a statement of the paper.
@@ -232,8 +241,8 @@ def start_rank(context: Context) -> Comparison:
     )
 
 
-SMOOTH = (smooth_descent, "fixed_outer, smooth, under gradient descent with the logistic loss")
-DESCENT = (*SMOOTH, hypotheses)
+SMOOTH = (is_smooth_descent, "fixed_outer, smooth, under gradient descent with the logistic loss")
+DESCENT = (*SMOOTH, descent_hypotheses)
 START = (*SMOOTH, start_hypotheses)
 SUMS = "Sums between recorded frames are interpolated (1 %)."
 STATEMENTS = (
@@ -242,7 +251,7 @@ STATEMENTS = (
         "The loss falls like 1/sqrt(t) (log10 of the loss).",
         r"L(W^{(T-1)}) \leq 2 \sqrt{\frac{16\, L(0)\, n R^2}{\gamma^2 R_{\min}^2\, \alpha\, T}}",
         *DESCENT,
-        loss_falls,
+        compare_loss,
         "The constant is that of appendix E.7; the text has C_1.",
     ),
     of_frei23(
@@ -251,7 +260,7 @@ STATEMENTS = (
         r"\Vert w_j^{(t)} \Vert \geq \frac{\alpha |a_j| R_{\min}^2}{4 \sqrt{2} R_{\max} \sqrt{n}} "
         r"\sum_{s<t} \hat{G}_s",
         *DESCENT,
-        node_growth,
+        compare_neuron_growth,
         SUMS,
     ),
     of_frei23(
@@ -260,7 +269,7 @@ STATEMENTS = (
         r"\sup_{t \geq 1} \Vert W^{(t)} \Vert_F^2 / \Vert W^{(t)} \Vert_2^2 \leq 256\, C_R R^4 / "
         r"\gamma^2",
         *DESCENT,
-        stable_rank,
+        compare_stable_rank,
         "The constant is the appendix's; the text has C_2.",
     ),
     of_frei23(
@@ -268,29 +277,29 @@ STATEMENTS = (
         "All neurons are small at initialisation.",
         r"\Vert w_j^{(0)} \Vert^2 \leq 5\, \omega^2 d \log(4 m / \delta)",
         *START,
-        start_nodes,
+        compare_start_norms,
     ),
     of_frei23(
         "Lemma E.1 (mean)",
         "No neuron is initially aligned with the mean direction.",
         r"|\langle w_j^{(0)}, \bar\mu \rangle| \leq 2\, \omega \sqrt{\log(4 m / \delta)}",
         *START,
-        start_means,
+        compare_start_means,
     ),
     of_frei23(
         "Lemma E.4",
         "No example's loss dominates the others.",
         r"\sup_t \max_{i,j} \ell'(p_i) / \ell'(p_j) \leq C_R",
         *DESCENT,
-        loss_ratio,
+        compare_loss_ratio,
     ),
     of_frei23(
         "Lemma E.11 (a)",
         "Initial exponential losses are alike (logarithms).",
         r"\max_{i,j} (p_i - p_j) \leq 2",
         *SMOOTH,
-        setting,
-        start_ratio,
+        standing_hypotheses,
+        compare_start_ratio,
     ),
     of_frei23(
         "Lemma E.11 (c)",
@@ -298,7 +307,7 @@ STATEMENTS = (
         r"\min_i y_i f(x_i; W^{(1)}) > 0",
         *SMOOTH,
         fitting_hypotheses,
-        interpolates,
+        compare_first_step,
     ),
     of_frei23(
         "Lemma E.12",
@@ -306,7 +315,7 @@ STATEMENTS = (
         r"\Vert W^{(t)} \Vert_F \leq \Vert W^{(0)} \Vert_F + \frac{\sqrt{2 C_R} R_{\max} \alpha}"
         r"{\sqrt{n}} \sum_{s<t} \hat{G}_s",
         *DESCENT,
-        frobenius,
+        compare_frobenius_norm,
         SUMS,
     ),
     of_frei23(
@@ -315,7 +324,7 @@ STATEMENTS = (
         r"\Vert W^{(t)} \Vert_2 \geq \frac{\alpha \gamma R_{\min}}{4 \sqrt{2} R \sqrt{n}} "
         r"\sum_{s<t} \hat{G}_s",
         *DESCENT,
-        spectral,
+        compare_spectral_norm,
         SUMS,
     ),
     of_frei23(
@@ -323,14 +332,14 @@ STATEMENTS = (
         "The gradient is large wherever the loss is.",
         r"\Vert \nabla L \Vert \geq \frac{\gamma R_{\min}}{2 \sqrt{2} R \sqrt{n}} \hat{G}",
         *DESCENT,
-        gradient,
+        compare_gradient,
     ),
     of_frei23(
         "Initial stable rank",
         "A Gaussian matrix has about this stable rank.",
         r"\approx m d / (\sqrt{m} + \sqrt{d})^2",
         *START,
-        start_rank,
+        compare_start_rank,
         constants=False,
     ),
 )

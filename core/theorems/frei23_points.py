@@ -26,7 +26,7 @@ CLOSE = 1e-4
 KKT = "kkt_residual"
 
 
-def leaky(run: Run) -> bool:
+def is_leaky(run: Run) -> bool:
     """Return True for a fixed outer layer, leaky slope in (0, 1), two classes, a monotone loss."""
     network = run.network
     if not isinstance(network, FixedOuter) or not run.experiment.loss.exp_tailed:
@@ -34,30 +34,30 @@ def leaky(run: Run) -> bool:
     return network.homogeneous and 0.0 < network.activation.slope < 1.0
 
 
-def leaky_flow(run: Run) -> bool:
-    return leaky(run) and common.follows_gradient(run)
+def is_leaky_flow(run: Run) -> bool:
+    return is_leaky(run) and common.follows_gradient(run)
 
 
 def has_certificate(run: Run) -> bool:
     """Return True for leaky networks under gradient flow and few enough examples for a residual."""
-    return leaky_flow(run) and OBSERVABLES[KKT].applies(run)
+    return is_leaky_flow(run) and OBSERVABLES[KKT].applies(run)
 
 
-def slope(run: Run) -> float:
+def leaky_slope(run: Run) -> float:
     """Return gamma, the slope of the leaky ReLU."""
     assert isinstance(run.network, FixedOuter)
     return float(run.network.activation.slope)
 
 
-def lengths(run: Run) -> tuple[float, float]:
+def input_length_range(run: Run) -> tuple[float, float]:
     """Return (Rmin, Rmax) of |x_i|."""
     sizes = np.linalg.norm(run.dataset.x, axis=1)
     return float(sizes.min()), float(sizes.max())
 
 
-def ratio(run: Run) -> float:
+def input_length_ratio(run: Run) -> float:
     """Return R = Rmax/Rmin; infinite if an input is zero."""
-    low, high = lengths(run)
+    low, high = input_length_range(run)
     return high / low if low > 0.0 else math.inf
 
 
@@ -80,7 +80,7 @@ def orthogonality(run: Run, formula: str, factor: float) -> Hypothesis:
     factor : float
         Factor of n P.
     """
-    low, _ = lengths(run)
+    low, _ = input_length_range(run)
     text = f"near-orthogonal data: Rmin^2 >= {formula} n P"
     if low == 0.0:
         return Hypothesis(text, "> 0", "an input is zero", False)
@@ -89,7 +89,9 @@ def orthogonality(run: Run, formula: str, factor: float) -> Hypothesis:
 
 def near_orthogonal(run: Run) -> Hypothesis:
     """Return the hypothesis of Theorem 3.2 on the data."""
-    return orthogonality(run, "3 gamma^-3 R^2", 3.0 * slope(run) ** -3 * ratio(run) ** 2)
+    return orthogonality(
+        run, "3 gamma^-3 R^2", 3.0 * leaky_slope(run) ** -3 * input_length_ratio(run) ** 2
+    )
 
 
 def outer_layer(run: Run) -> Hypothesis:
@@ -179,7 +181,7 @@ def why_not_near(context: Context) -> str:
     )
 
 
-def item(
+def make_item_comparison(
     measure: Callable[[KktPoint, Context], float], bound: float = TOLERANCE, sense: str = "<="
 ) -> Callable[[Context], Comparison]:
     """Return the comparison of a residual of the KKT point with a bound, undecided far from one.
@@ -202,11 +204,11 @@ def item(
     return compare
 
 
-def equal_margins(point: KktPoint, context: Context) -> float:
+def largest_margin_deviation(point: KktPoint, context: Context) -> float:
     return float(np.abs(point.p - 1.0).max())
 
 
-def two_directions(point: KktPoint, context: Context) -> float:
+def largest_neuron_spread(point: KktPoint, context: Context) -> float:
     worst = 0.0
     for group, mean in ((point.plus, point.v), (point.minus, point.u)):
         if len(group):
@@ -224,15 +226,15 @@ def multipliers(point: KktPoint, context: Context) -> Array:
         NaN without an optimum.
     """
     plus, minus = len(point.plus) / point.m, len(point.minus) / point.m
-    best = optimum(point.x, point.y, plus, minus, slope(context.run))
+    best = optimum(point.x, point.y, plus, minus, leaky_slope(context.run))
     return np.full(point.y.shape, np.nan) if best is None else best.multipliers
 
 
-def formula_of_nodes(point: KktPoint, context: Context) -> float:
+def distance_from_formula(point: KktPoint, context: Context) -> float:
     """Return the relative distance of v and u from their formulas in lambda."""
     # 1/sqrt(m) is |a_j|.
     weights = multipliers(point, context) / math.sqrt(point.m)
-    positive, gamma = point.y > 0.0, slope(context.run)
+    positive, gamma = point.y > 0.0, leaky_slope(context.run)
     first = (weights * positive) @ point.x
     second = (weights * ~positive) @ point.x
     v, u = first - gamma * second, second - gamma * first
@@ -240,23 +242,29 @@ def formula_of_nodes(point: KktPoint, context: Context) -> float:
     return float(difference / np.linalg.norm(np.concatenate([v, u])))
 
 
-def smallest_multiplier(point: KktPoint, context: Context) -> float:
-    high = lengths(context.run)[1]
+def scaled_smallest_multiplier(point: KktPoint, context: Context) -> float:
+    high = input_length_range(context.run)[1]
     return float(multipliers(point, context).min()) * 2.0 * high**2
 
 
-def largest_multiplier(point: KktPoint, context: Context) -> float:
-    low = lengths(context.run)[0]
-    return float(multipliers(point, context).max()) * 2.0 * slope(context.run) ** 2 * low**2 / 3.0
+def scaled_largest_multiplier(point: KktPoint, context: Context) -> float:
+    low = input_length_range(context.run)[0]
+    return (
+        float(multipliers(point, context).max())
+        * 2.0
+        * leaky_slope(context.run) ** 2
+        * low**2
+        / 3.0
+    )
 
 
-def signs_of_nodes(point: KktPoint, context: Context) -> float:
+def smallest_signed_product(point: KktPoint, context: Context) -> float:
     """Return min over i of y_i <v, x_i> and -y_i <u, x_i>, positive if the item holds."""
     v, u = point.y * (point.x @ point.v), -point.y * (point.x @ point.u)
     return float(min(v.min(), u.min()))
 
 
-def objective(point: KktPoint, context: Context) -> float:
+def excess_objective(point: KktPoint, context: Context) -> float:
     """Return |W|^2 over that of the optimum, minus 1."""
     # The reference margin is 1/|W*|.
     best = context.upper("leaky_optimum")
@@ -264,14 +272,14 @@ def objective(point: KktPoint, context: Context) -> float:
     return squared * best**2 - 1.0
 
 
-def reduced_objective(point: KktPoint, context: Context) -> float:
+def excess_reduced_objective(point: KktPoint, context: Context) -> float:
     """Return (m_1 |v|^2 + m_2 |u|^2) over that of the optimum of (3), minus 1."""
     best = context.upper("leaky_optimum")
     value = len(point.plus) * float(point.v @ point.v) + len(point.minus) * float(point.u @ point.u)
     return value * best**2 - 1.0
 
 
-def disagreements(point: KktPoint, context: Context) -> float:
+def share_of_disagreements(point: KktPoint, context: Context) -> float:
     """Return the share of points with sign f(x) != sign <z, x>.
 
     They are the test points, or in row-space form the examples.
@@ -285,15 +293,15 @@ def disagreements(point: KktPoint, context: Context) -> float:
     return float((np.sign(outputs) != np.sign(inputs @ point.z)).mean())
 
 
-def linear_margins(point: KktPoint, context: Context) -> float:
+def smallest_linear_margin(point: KktPoint, context: Context) -> float:
     return float((point.y * (point.x @ point.z)).min())
 
 
-def linear_norm(point: KktPoint, context: Context) -> float:
+def relative_linear_norm(point: KktPoint, context: Context) -> float:
     """Return |z| over (2/(kappa + gamma)) |z*|, |z*| = 1/gamma_linear."""
     first, second = len(point.plus), len(point.minus)
     kappa = math.sqrt(min(first, second) / max(first, second))
-    allowed = common.divide(2.0 / (kappa + slope(context.run)), context.lower("gamma_linear"))
+    allowed = common.divide(2.0 / (kappa + leaky_slope(context.run)), context.lower("gamma_linear"))
     return float(np.linalg.norm(point.z)) / allowed
 
 
@@ -313,14 +321,14 @@ STATEMENTS = (
         f"All margins are equal{ROOM}.",
         r"y_i f(x_i; W) = 1 \quad \mathrm{for\ all\ } i",
         *FLOWED,
-        item(equal_margins),
+        make_item_comparison(largest_margin_deviation),
     ),
     of_frei23(
         "Theorem 3.2, item 2",
         f"Neurons of one sign are equal, so that W has rank 2{ROOM}.",
         r"v_1 = \ldots = v_{m_1} = v, \quad u_1 = \ldots = u_{m_2} = u",
         *FLOWED,
-        item(two_directions),
+        make_item_comparison(largest_neuron_spread),
     ),
     of_frei23(
         "Theorem 3.2, item 3",
@@ -328,62 +336,62 @@ STATEMENTS = (
         r"v = \frac{1}{\sqrt{m}} \left(\sum_{I_+} \lambda_i x_i - \gamma \sum_{I_-} \lambda_i "
         r"x_i\right)",
         *FLOWED,
-        item(formula_of_nodes),
+        make_item_comparison(distance_from_formula),
     ),
     of_frei23(
         "Theorem 3.2, item 3 (signs)",
         "v sees its own class, u the other one.",
         r"y_i \langle v, x_i \rangle > 0, \quad y_i \langle u, x_i \rangle < 0",
         *FLOWED,
-        item(signs_of_nodes, 0.0, ">="),
+        make_item_comparison(smallest_signed_product, 0.0, ">="),
     ),
     of_frei23(
         "Theorem 3.2, item 3 (lower)",
         "No multiplier is small.",
         r"2 R_{\max}^2\, \lambda_i \geq 1",
         *FLOWED,
-        item(smallest_multiplier, 1.0, ">="),
+        make_item_comparison(scaled_smallest_multiplier, 1.0, ">="),
     ),
     of_frei23(
         "Theorem 3.2, item 3 (upper)",
         "No multiplier is large.",
         r"\frac{2}{3} \gamma^2 R_{\min}^2\, \lambda_i \leq 1",
         *FLOWED,
-        item(largest_multiplier, 1.0),
+        make_item_comparison(scaled_largest_multiplier, 1.0),
     ),
     of_frei23(
         "Theorem 3.2, item 4",
         f"W is the global optimum{ROOM}.",
         r"\Vert W \Vert^2 / \Vert W^* \Vert^2 - 1 \leq 0",
         *FLOWED,
-        item(objective),
+        make_item_comparison(excess_objective),
     ),
     of_frei23(
         "Theorem 3.2, item 5",
         f"(v, u) is the optimum of problem (3){ROOM}.",
         r"\frac{m_1}{2} \Vert v \Vert^2 + \frac{m_2}{2} \Vert u \Vert^2 \quad \mathrm{minimal}",
         *FLOWED,
-        item(reduced_objective),
+        make_item_comparison(excess_reduced_objective),
     ),
     of_frei23(
         "Theorem 3.2, item 6",
         f"The network's sign is that of a linear predictor{ROOM}.",
         r"\mathrm{sign} f(x) = \mathrm{sign} \langle z, x \rangle",
         *FLOWED,
-        item(disagreements),
+        make_item_comparison(share_of_disagreements),
     ),
     of_frei23(
         "Theorem 3.2, item 7 (margins)",
         f"z separates the data with margin 1{ROOM}.",
         r"y_i \langle z, x_i \rangle \geq 1",
         *LINEAR,
-        item(linear_margins, 1.0 - TOLERANCE, ">="),
+        make_item_comparison(smallest_linear_margin, 1.0 - TOLERANCE, ">="),
     ),
     of_frei23(
         "Theorem 3.2, item 7 (norm)",
         f"z is nearly the max-margin predictor{ROOM}.",
         r"\Vert z \Vert \leq \frac{2}{\kappa + \gamma} \Vert z^* \Vert",
         *LINEAR,
-        item(linear_norm, 1.0 + TOLERANCE),
+        make_item_comparison(relative_linear_norm, 1.0 + TOLERANCE),
     ),
 )

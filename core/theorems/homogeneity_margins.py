@@ -16,16 +16,20 @@ from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.homogeneity_mirror import (
     REPARAMETRISED,
-    distance_r,
-    general,
-    initial_features,
     initial_gamma,
     is_shallow,
     of_homogeneity,
+    positive_initial_margin,
+    standing_hypotheses,
+    start_divergence,
 )
 from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.telgarsky22_global import population_gamma, support_hypothesis
-from core.theorems.telgarsky22_lemmas import after_fit, growth_hypotheses, homogeneous_flow
+from core.theorems.telgarsky22_lemmas import (
+    frames_after_fit,
+    growth_hypotheses,
+    is_homogeneous_flow,
+)
 
 LN_10 = math.log(10.0)
 
@@ -50,10 +54,10 @@ def allowed_gap(context: Context) -> Array:
     -------
     array (T,)
     """
-    return log_t_n(context) * (8.0 * distance_r(context) + 2.0) + 32.0
+    return log_t_n(context) * (8.0 * start_divergence(context) + 2.0) + 32.0
 
 
-def spread_allowed(gamma: float, c_1: Any, limit: Array) -> Array:
+def allowed_spread(gamma: float, c_1: Any, limit: Array) -> Array:
     """Return gamma^3/(4 C_1 limit^2).
 
     Parameters
@@ -82,18 +86,18 @@ def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     spread = float(reference_distribution(run).max())
     limit = allowed_gap(context)
     return (
-        *general(context),
-        initial_features(context),
+        *standing_hypotheses(context),
+        positive_initial_margin(context),
         common.at_most(
             "|pbar|_inf <= gamma^3/(4 C_1 [ln(tn)(8R + 2) + 32]^2)",
-            spread_allowed(gamma, c_1, limit),
+            allowed_spread(gamma, c_1, limit),
             spread,
         ),
         common.at_most("C_2 <= gamma/(4 [ln(tn)(8R + 2) + 32]^2)", gamma / (4.0 * limit**2), c_2),
     )
 
 
-def after_time(context: Context, log10_needed: float, bound: float) -> Comparison:
+def compare_margin_after(context: Context, log10_needed: float, bound: float) -> Comparison:
     """Compare the hard margin with a bound from a time on.
 
     Parameters
@@ -113,35 +117,35 @@ def after_time(context: Context, log10_needed: float, bound: float) -> Compariso
     )
 
 
-def first_log10(context: Context, gamma: float) -> float:
+def first_log10_time(context: Context, gamma: float) -> float:
     """Return log10 (20 R/gamma)^4."""
     if not gamma > 0.0:
         return math.inf
     # Theorem 4.1 prints the time without the exponent 4.
-    return 4.0 * common.log(20.0 * distance_r(context) / gamma) / LN_10
+    return 4.0 * common.log(20.0 * start_divergence(context) / gamma) / LN_10
 
 
-def second_log10(context: Context, gamma: float) -> float:
+def second_log10_time(context: Context, gamma: float) -> float:
     """Return log10 of e + exp(exp(4 n R/gamma))."""
     if not gamma > 0.0:
         return math.inf
-    exponent = 4.0 * context.run.dataset.n * distance_r(context) / gamma
+    exponent = 4.0 * context.run.dataset.n * start_divergence(context) / gamma
     # ln(e + e^(e^x)) by logaddexp, where e^x itself is a number.
     return math.inf if exponent > 700.0 else float(np.logaddexp(1.0, math.exp(exponent))) / LN_10
 
 
-def theorem_3_1(context: Context) -> Comparison:
+def compare_theorem_3_1(context: Context) -> Comparison:
     gamma = initial_gamma(context)
-    bound = gamma / (4.0 * (1.0 + distance_r(context)))
-    return after_time(context, first_log10(context, gamma), bound)
+    bound = gamma / (4.0 * (1.0 + start_divergence(context)))
+    return compare_margin_after(context, first_log10_time(context, gamma), bound)
 
 
-def theorem_3_1_late(context: Context) -> Comparison:
+def compare_theorem_3_1_late(context: Context) -> Comparison:
     gamma = initial_gamma(context)
-    return after_time(context, second_log10(context, gamma), gamma / 32.0)
+    return compare_margin_after(context, second_log10_time(context, gamma), gamma / 32.0)
 
 
-def features_stay(context: Context) -> Comparison:
+def compare_feature_margin(context: Context) -> Comparison:
     """Compare inf over s of min_i <pbar, z_i(s)> with gamma/2: (5)."""
     bound, trace = initial_gamma(context) / 2.0, context.trace("pbar_margin")
     if not bound > 0.0:
@@ -150,7 +154,7 @@ def features_stay(context: Context) -> Comparison:
     return common.compare_all_frames(">=", bound, trace, "pbar_margin")
 
 
-def margin_grows(context: Context) -> Comparison:
+def compare_margin_growth(context: Context) -> Comparison:
     """Compare each frame's smoothed margin with that of the frame before, once R < l(0)/n.
 
     The margin is psi/|W_h|^L also for batch norm, whose shown margins are over |a| |c|. The
@@ -160,7 +164,7 @@ def margin_grows(context: Context) -> Comparison:
     run = context.run
     margins = np.array([monotone_margin(run, frame) for frame in range(run.frames)])
     before = np.concatenate([[np.nan], margins[:-1]])
-    frames = np.concatenate([[False], after_fit(context)[:-1]])
+    frames = np.concatenate([[False], frames_after_fit(context)[:-1]])
     reason = "R < l(0)/n is not reached"
     return common.compare_all_frames(">=", before, margins, "margins", frames, reason)
 
@@ -176,30 +180,30 @@ def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         logarithm = math.log(2.0 * n / (context.delta * gamma)) ** 2
         needed = np.maximum(first, 2.0**10 * logarithm * math.exp(min(exponent, 600.0)))
     return (
-        *general(context),
+        *standing_hypotheses(context),
         support_hypothesis(context, "gamma_D of the support"),
         common.width(run, needed, "max(2^10 ln^2(tn) d^2/gamma^8, 2^10 ln^2(..)(8/gamma)^(2d-2))"),
     )
 
 
-def theorem_4_1(context: Context) -> Comparison:
+def compare_theorem_4_1(context: Context) -> Comparison:
     gamma, d = population_gamma(context), context.run.dataset.d
     if not 0.0 < gamma < 1.0:
         return common.leave_open(">=", common.NAN, common.NAN, "gamma_D is not known", "margins")
     bound = gamma / (32.0 * d * math.log(1.0 / gamma))
-    return after_time(context, first_log10(context, gamma), bound)
+    return compare_margin_after(context, first_log10_time(context, gamma), bound)
 
 
-def theorem_4_1_late(context: Context) -> Comparison:
+def compare_theorem_4_1_late(context: Context) -> Comparison:
     """Compare the margin with gamma_D/32 after the second time of the theorem."""
     gamma = population_gamma(context)
-    return after_time(context, second_log10(context, gamma), gamma / 32.0)
+    return compare_margin_after(context, second_log10_time(context, gamma), gamma / 32.0)
 
 
 # --------------------------------------------------------------------- Example 4.1 and Lemma A.1
 
 
-def parity(run: Run) -> bool:
+def is_parity(run: Run) -> bool:
     """Return True for k-parity with the uniform law on all corners."""
     section = run.experiment.data
     uniform = isinstance(section, ParityData) and section.law == "uniform" and not section.freeze
@@ -213,7 +217,7 @@ def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def example_4_1(context: Context) -> Comparison:
+def compare_parity_margin(context: Context) -> Comparison:
     section = context.run.experiment.data
     assert isinstance(section, ParityData)
     bound = 1.0 / (section.k * math.sqrt(section.d))
@@ -224,16 +228,16 @@ def example_4_1(context: Context) -> Comparison:
     return common.compare_once(">=", bound, measured, "margins")
 
 
-def monotone(run: Run) -> bool:
+def has_binary_exp_tail(run: Run) -> bool:
     """Return True for two classes with the logistic or exponential loss."""
     return run.experiment.loss.exp_tailed and run.network.k == 1
 
 
-def fits_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+def loss_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return (common.loss_is(context.run, "logistic", "exponential"),)
 
 
-def smallest_margin(context: Context) -> Comparison:
+def compare_hard_with_smoothed(context: Context) -> Comparison:
     """Compare min p with psi + 2 ln n + 1 (exponential: psi + ln n), over |W|^L, where min p >= 0.
 
     The logistic bound is only true where S = sum l <= ln n + 1: min p <= psi + ln n + S (n - 1)/n
@@ -268,7 +272,7 @@ STATEMENTS = (
         "Near the initial features the margin is large.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \gamma / (4 (1 + R)), \quad t \geq (20 R / \gamma)^4",
         *THEOREM_3_1,
-        theorem_3_1,
+        compare_theorem_3_1,
         PBAR,
     ),
     of_homogeneity(
@@ -276,7 +280,7 @@ STATEMENTS = (
         "At late times the margin is at least gamma/32.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \gamma / 32, \quad t \geq e + e^{e^{4 n R / \gamma}}",
         *THEOREM_3_1,
-        theorem_3_1_late,
+        compare_theorem_3_1_late,
         "The informal Theorem 1.1 has gamma/16; the formal one has gamma/32.",
     ),
     of_homogeneity(
@@ -284,24 +288,24 @@ STATEMENTS = (
         "The features keep half of their margin during training.",
         r"\inf_s \min_i \langle \bar{p}, z_i(s) \rangle \geq \gamma / 2",
         *THEOREM_3_1,
-        features_stay,
+        compare_feature_margin,
         PBAR,
     ),
     of_homogeneity(
         "Theorem 3.6",
         "Once R < l(0)/n the margin of the homogeneous part never falls.",
         r"\frac{\mathrm{d}}{\mathrm{d}t} \frac{\psi(w_t)}{|\hat{w}_t|^L} \geq 0, \quad t \geq \tau",
-        homogeneous_flow,
+        is_homogeneous_flow,
         "networks homogeneous in some parameters, gradient flow",
         partial(growth_hypotheses, risk="R(w(tau))"),
-        margin_grows,
+        compare_margin_growth,
     ),
     of_homogeneity(
         "Theorem 4.1 (margin)",
         "Shallow networks reach a margin of order gamma/d.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \frac{\gamma}{32\, d \ln(1 / \gamma)}",
         *SHALLOW,
-        theorem_4_1,
+        compare_theorem_4_1,
         "The time t >= 20 R/gamma lacks an exponent 4 in print.",
     ),
     of_homogeneity(
@@ -309,16 +313,16 @@ STATEMENTS = (
         "At late times the margin is at least gamma/32.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \gamma / 32",
         *SHALLOW,
-        theorem_4_1_late,
+        compare_theorem_4_1_late,
     ),
     of_homogeneity(
         "Example 4.1",
         "The paper's margin of k-sparse parity.",
         r"\gamma \geq 1 / (k \sqrt{d})",
-        parity,
+        is_parity,
         "k-parity on all corners",
         parity_hypotheses,
-        example_4_1,
+        compare_parity_margin,
         "Checked numerically: all corners have .3536, .1250 and .0765 over sqrt(d) for k = 2, 4, "
         "6, below 1/(k sqrt d); odd k >= 3 has 0.",
         printed=True,
@@ -327,10 +331,10 @@ STATEMENTS = (
         "Lemma A.1 (2)",
         "The smallest margin is close to the smoothed one.",
         r"\min_i p_i \leq \psi + 2 \ln n + 1",
-        monotone,
+        has_binary_exp_tail,
         "two classes, logistic or exponential loss",
-        fits_hypotheses,
-        smallest_margin,
+        loss_hypotheses,
+        compare_hard_with_smoothed,
         "For the logistic loss min p >= 0 is not enough: p = 0 fails from n = 8 on, where "
         "psi = -ln(2^n - 1). It is judged once R < l(0)/n, where it is proved.",
     ),

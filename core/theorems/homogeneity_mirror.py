@@ -20,15 +20,15 @@ of_homogeneity = partial(Statement, "homogeneity")
 START = "a_j, b_j uniform on +-1/sqrt(m)"
 
 
-def reparametrises(run: Run) -> bool:
+def is_reparametrised(run: Run) -> bool:
     """Return True for <a*b, F(x; V)>, the logistic loss, and gradient flow or its descent."""
     trains_features = run.network.factored and not run.network.fixed_features
     return trains_features and run.loss.kind == "logistic" and common.follows_gradient(run)
 
 
 def is_shallow(run: Run) -> bool:
-    """Return True for the normalised network among those of `reparametrises`."""
-    return reparametrises(run) and run.network.kind == "normalised"
+    """Return True for the normalised network among those of `is_reparametrised`."""
+    return is_reparametrised(run) and run.network.kind == "normalised"
 
 
 def bounded_hypothesis(run: Run) -> Hypothesis:
@@ -42,7 +42,7 @@ def bounded_hypothesis(run: Run) -> Hypothesis:
     return common.unit_ball(run)
 
 
-def general(context: Context) -> tuple[Hypothesis, ...]:
+def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the paper's standing assumptions."""
     run = context.run
     start = common.paper_start(run, START)
@@ -52,7 +52,7 @@ def general(context: Context) -> tuple[Hypothesis, ...]:
 # ------------------------------------------------------------------------- u, pbar and their terms
 
 
-def sizes(run: Run) -> Array:
+def u_norms(run: Run) -> Array:
     """Return |u_s|_1 of each frame.
 
     Returns
@@ -77,7 +77,7 @@ def running_gamma(context: Context) -> Array:
     return np.minimum.accumulate(context.trace("pbar_margin"))
 
 
-def distance_r(context: Context) -> float:
+def start_divergence(context: Context) -> float:
     """Return R = KL(pbar, u(0)), 0 if rounding puts it below."""
     divergence = float(OBSERVABLES["kl_pbar"].value_at(context.run, 0))
     return 0.0 if divergence < 0.0 else divergence
@@ -112,7 +112,7 @@ def target_kl(context: Context) -> Array:
     return np.asarray(np.maximum(divergences, 0.0))
 
 
-def first_time(context: Context) -> Array:
+def first_log10_times(context: Context) -> Array:
     """Return log10 t_1, t_1 = (20 R4/gamma)^4, R4 = D(ub, u0)/|ub|_1.
 
     Returns
@@ -124,7 +124,7 @@ def first_time(context: Context) -> Array:
         return np.asarray(4.0 * np.log10(20.0 * ratio / running_gamma(context)))
 
 
-def past_first_time(context: Context) -> Array:
+def frames_after_first_time(context: Context) -> Array:
     """Return the mask of frames with t >= t_1.
 
     Returns
@@ -132,26 +132,26 @@ def past_first_time(context: Context) -> Array:
     array (T,) of bool
     """
     with np.errstate(invalid="ignore"):
-        late = context.run.log10_time[: context.run.frames] >= first_time(context)
+        late = context.run.log10_time[: context.run.frames] >= first_log10_times(context)
     return np.asarray(late)
 
 
-def not_yet(context: Context) -> str:
+def why_not_yet(context: Context) -> str:
     """Return why the statement does not yet apply to the margin."""
-    first = float(first_time(context)[-1])
+    first = float(first_log10_times(context)[-1])
     if math.isnan(first):
         return "pbar no longer separates the features: t_1 does not exist"
     return f"t_1 = 10^{common.format_number(first)} is not reached"
 
 
-def initial_features(context: Context) -> Hypothesis:
+def positive_initial_margin(context: Context) -> Hypothesis:
     """Return the hypothesis that gamma of the initial features is positive."""
     gamma = initial_gamma(context)
     text = "pbar >= 0 with gamma = min_i <pbar, z_i(0)> > 0"
     return Hypothesis(text, "> 0", common.format_number(gamma), gamma > 0.0)
 
 
-def late_gamma(context: Context) -> Hypothesis:
+def positive_running_margin(context: Context) -> Hypothesis:
     """Return the hypothesis that gamma of the features stays positive along the run."""
     text = "inf over s of min_i <pbar, z_i(s)> is positive"
     return common.greater_than(text, 0.0, running_gamma(context))
@@ -160,7 +160,7 @@ def late_gamma(context: Context) -> Hypothesis:
 # ---------------------------------------------------------------------------- Lemmas 3.2 to 3.5
 
 
-def balance(context: Context) -> Comparison:
+def compare_balance(context: Context) -> Comparison:
     drift = context.trace("balance_drift")
     return common.compare_all_frames("<=", drift_tolerance(context.run), drift, "balance_drift")
 
@@ -170,9 +170,9 @@ def mirror_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return common.loss_is(run, "logistic"), common.flow(run), common.balanced_start(run)
 
 
-def growth_bound(context: Context) -> Comparison:
+def compare_growth(context: Context) -> Comparison:
     """Compare |u_t|_1 with |u_0|_1 exp(2 int G)."""
-    u = sizes(context.run)
+    u = u_norms(context.run)
     with np.errstate(over="ignore"):
         lower, upper = (u[0] * np.exp(2.0 * grown.cumsum()) for grown in sum_bounds(context.run))
     # The spacing of frames limits the accuracy of int G: between both bounds the result is open.
@@ -182,14 +182,14 @@ def growth_bound(context: Context) -> Comparison:
     return common.compare_all_frames("<=", bound, u, "u", np.arange(u.size) > 0, reason)
 
 
-def size_bound(context: Context) -> Comparison:
+def compare_size(context: Context) -> Comparison:
     """Compare sup over s <= t of |u_s|_1 with (8 R4 + 2)|ub|_1 + 32."""
     c, divergence = target_scale(context), target_kl(context)
     bound = 8.0 * divergence + 2.0 * c + 32.0
-    return common.compare_all_frames("<=", bound, np.maximum.accumulate(sizes(context.run)), "u")
+    return common.compare_all_frames("<=", bound, np.maximum.accumulate(u_norms(context.run)), "u")
 
 
-def regret(context: Context) -> Comparison:
+def compare_regret(context: Context) -> Comparison:
     """Compare both sides of the regret bound at the last frame.
 
     (|u_t|/8) 1[|u_t| >= 2|ub|] + 2 int L_s(u_s) <= D(ub, u0) + 2 int L_s(ub). The left integral is
@@ -207,33 +207,33 @@ def regret(context: Context) -> Comparison:
     steps = np.diff(t)
     left_side = 2.0 * float(steps @ np.minimum(risk[1:], risk[:-1]))
     right = 2.0 * float(steps @ np.maximum(at_target[1:], at_target[:-1]))
-    size = float(sizes(run)[-1])
+    size = float(u_norms(run)[-1])
     left_side += size / 8.0 if size >= 2.0 * c else 0.0
     return common.compare_once("<=", float(target_kl(context)[-1]) + right, left_side, frame=-1)
 
 
 def lemma_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    return (*general(context), late_gamma(context))
+    return (*standing_hypotheses(context), positive_running_margin(context))
 
 
-def lemma_margin(context: Context) -> Comparison:
+def compare_margin_after_first_time(context: Context) -> Comparison:
     """Compare half of min <z_i, u>/|u|_1, the margin, with gamma/(4 (1 + R4)) for t >= t_1."""
     with np.errstate(invalid="ignore"):
         ratio = target_kl(context) / target_scale(context)
     # <z_i, u>/|u|_1 is twice the margin over |a|^2 + |b|^2.
     bound = running_gamma(context) / (4.0 * (1.0 + ratio))
-    reason = not_yet(context)
-    frames = past_first_time(context)
+    reason = why_not_yet(context)
+    frames = frames_after_first_time(context)
     return common.compare_all_frames(
         ">=", bound, context.trace("hard_margin"), "margins", frames, reason
     )
 
 
-def lemma_a_3(context: Context) -> Comparison:
+def compare_smoothed_margin(context: Context) -> Comparison:
     """Compare psi/|u| with gamma - (1 + 2 ln n)/|u| - D(|u| pbar, u0)/(|u| xi) for t >= t_1."""
-    run, frames = context.run, past_first_time(context)
-    reason = not_yet(context)
-    n, u, pbar = run.dataset.n, sizes(run), reference_distribution(run)
+    run, frames = context.run, frames_after_first_time(context)
+    reason = why_not_yet(context)
+    n, u, pbar = run.dataset.n, u_norms(run), reference_distribution(run)
     start, smoothed = reparametrise(run, 0), context.trace("smoothed_margin")
     psi = smoothed * context.trace("norm_squared")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -248,7 +248,7 @@ def lemma_a_3(context: Context) -> Comparison:
     return common.compare_all_frames(">=", 0.5 * bound, smoothed, "margins", is_compared, reason)
 
 
-REPARAMETRISED = (reparametrises, "normalised networks and heads, logistic loss, gradient flow")
+REPARAMETRISED = (is_reparametrised, "normalised networks and heads, logistic loss, gradient flow")
 LEMMA = (*REPARAMETRISED, lemma_hypotheses)
 STATEMENTS = (
     of_homogeneity(
@@ -257,7 +257,7 @@ STATEMENTS = (
         r"u_j = |a_j b_j| = a_j^2 = b_j^2",
         *REPARAMETRISED,
         mirror_hypotheses,
-        balance,
+        compare_balance,
     ),
     of_homogeneity(
         "Lemma 3.3 (2)",
@@ -265,7 +265,7 @@ STATEMENTS = (
         r"\frac{|u_t|_1}{8} 1[|u_t|_1 \geq 2 |\bar{u}|_1] + \int_0^t f_s(u_s) \leq "
         r"\mathrm{KL}(\bar{u}, u_0) + \int_0^t f_s(\bar{u})",
         *LEMMA,
-        regret,
+        compare_regret,
         "The text has f_s = -2 L_s twice; it is +2 L_s.",
     ),
     of_homogeneity(
@@ -273,8 +273,8 @@ STATEMENTS = (
         "u grows no faster than its gradients allow.",
         r"|u_t|_1 \leq |u_0|_1 \exp\left(2 \int_0^t \mathcal{G}\right)",
         *REPARAMETRISED,
-        general,
-        growth_bound,
+        standing_hypotheses,
+        compare_growth,
         "The appendix prints exp(int G); 2 is right. The integral is taken between frames (.2 %).",
     ),
     of_homogeneity(
@@ -282,7 +282,7 @@ STATEMENTS = (
         "u stays of the order of ub.",
         r"\sup_{s \leq t} |u_s|_1 \leq (8 R + 2) |\bar{u}|_1 + 32",
         *LEMMA,
-        size_bound,
+        compare_size,
         "R is D(ub, u0)/|ub|_1 here, not KL(pbar, u0).",
     ),
     of_homogeneity(
@@ -290,7 +290,7 @@ STATEMENTS = (
         "From t_1 = (20 R/gamma)^4 on the margin is large.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \gamma / (4 (1 + R))",
         *LEMMA,
-        lemma_margin,
+        compare_margin_after_first_time,
     ),
     of_homogeneity(
         "Lemma 3.5 (as in A.3)",
@@ -298,7 +298,7 @@ STATEMENTS = (
         r"\frac{\psi(u_t)}{|u_t|_1} \geq \gamma - \frac{1 + 2 \ln n}{|u_t|_1} - "
         r"\frac{D(|u_t|_1 \bar{p}, u_0)}{|u_t|_1 \xi_t}",
         *LEMMA,
-        lemma_a_3,
+        compare_smoothed_margin,
         "In the main text xi has the wrong sign and no 1/n, and a term ln|u| is dropped: as "
         "printed 3.5 is not proved. The appendix's form is evaluated.",
     ),

@@ -119,7 +119,7 @@ def start_features(run: Run) -> Array:
     return np.asarray(run.dataset.y[:, None] * signs * np.maximum(run.inputs @ U.T, 0.0))
 
 
-def measure_exists(context: Context) -> Comparison:
+def compare_nearest_measure(context: Context) -> Comparison:
     """Compare the least D(u, 1/m) of measures of the start's nodes with (d - 1) ln(48/gamma).
 
     If no measure has the margin gamma/4, compare the largest margin, from above, with gamma/4.
@@ -156,7 +156,7 @@ STATEMENTS = (
         can_sample,
         "the normalised network",
         measure_hypotheses,
-        measure_exists,
+        compare_nearest_measure,
         "d = 1 is left out: the bound on D is 0 there, and only u = 1/m has that. What is measured "
         "is the least D of the measures with the margin and the bound on |u|; where no measure has "
         "the margin, the largest margin is measured against gamma/4.",

@@ -305,16 +305,18 @@ def assess(statement: Statement, context: Context) -> Assessment:
     """
     hypotheses = statement.hypotheses(context)
     run = context.run
-    comparison = within_error(run, statement.compare(context))
+    comparison = allow_integration_error(run, statement.compare(context))
     timing = make_timing(comparison.states, comparison.frame, run.log10_time[: run.frames])
-    premises = states.all_of((one.states() for one in hypotheses), run.frames)[run.frames_before :]
+    premises = states.combine_states((one.states() for one in hypotheses), run.frames)[
+        run.frames_before :
+    ]
     comparison = _at_own_frames(comparison, run.frames_before)
     verdict = _verdict(statement, hypotheses, comparison)
     counts = run.counts_steps
     return Assessment(statement, hypotheses, comparison, verdict, timing, premises, counts)
 
 
-def within_error(run: Run, comparison: Comparison) -> Comparison:
+def allow_integration_error(run: Run, comparison: Comparison) -> Comparison:
     """Judge a comparison of margins along a flow against the flow's own integration error.
 
     The comparison holds, with a remark, if it falls short of its bound at no frame by more than the

@@ -110,7 +110,9 @@ def has_held(states: States) -> bool | None:
     return True if (states == State.HOLDS).any() else None
 
 
-def held_finitely(states: States, finite: NDArray[np.bool_]) -> tuple[bool | None, States]:
+def decide_on_finite_frames(
+    states: States, finite: NDArray[np.bool_]
+) -> tuple[bool | None, States]:
     """Return `has_held` and the states, decided by frames with two finite numbers alone.
 
     A frame that fails by an infinite number is left open, and then nothing is said to hold.
@@ -129,7 +131,7 @@ def held_finitely(states: States, finite: NDArray[np.bool_]) -> tuple[bool | Non
     return holds, result
 
 
-def all_of(conditions: Iterable[Any], frames: int) -> States:
+def combine_states(conditions: Iterable[Any], frames: int) -> States:
     """Return the state of several conditions together, (T,): each is one state, or (T,).
 
     >>> all_of([State.HOLDS, np.array([0, 1, 1]), np.array([2, 1, 2])], 3).tolist()
@@ -158,7 +160,7 @@ def met_of(state: int) -> bool | None:
     return None if state in (State.OPEN, State.SILENT) else state == State.HOLDS
 
 
-def bounds(values: NDArray[Any]) -> list[tuple[int, int]]:
+def equal_value_ranges(values: NDArray[Any]) -> list[tuple[int, int]]:
     """Return the first and last index of each run of equal values, in order.
 
     >>> bounds(np.array([7, 7, 1]))
@@ -171,10 +173,12 @@ def bounds(values: NDArray[Any]) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
-def spans(states: States) -> tuple[Span, ...]:
+def state_spans(states: States) -> tuple[Span, ...]:
     """Return runs of frames with one state, in order.
 
     >>> [(one.state.name, one.first, one.last) for one in spans(np.array([2, 0, 0, 1]))]
     [('OPEN', 0, 0), ('FAILS', 1, 2), ('HOLDS', 3, 3)]
     """
-    return tuple(Span(State(int(states[first])), first, last) for first, last in bounds(states))
+    return tuple(
+        Span(State(int(states[first])), first, last) for first, last in equal_value_ranges(states)
+    )

@@ -74,7 +74,7 @@ class Mixture:
         return np.divide(sums, size, out=np.zeros_like(sums), where=size > 0.0)
 
 
-def n_fitted(n: int) -> int:
+def n_fitting_neurons(n: int) -> int:
     """Return the number of nodes on which q is optimised, for n examples."""
     return int(min(max(WORK / n**2, FEWEST), MOST))
 
@@ -85,7 +85,9 @@ def outer_transport(run: Run) -> Transport:
     x, y, m = run.dataset.x, run.dataset.y, run.network.m
     parts = run.network.unpack(run.origin)
     try:
-        mixture = fit(np.concatenate(list(nodes(x, n_fitted(len(x)), SEED))) * y)
+        mixture = fit_mixture(
+            np.concatenate(list(sample_features(x, n_fitting_neurons(len(x)), SEED))) * y
+        )
     except ArithmeticError:
         return Transport(NAN, np.zeros(run.network.size))
     # A node of Assumption 1.3 has a ~ N(0, 1), which is sqrt(m) a_j(0).
@@ -96,7 +98,7 @@ def outer_transport(run: Run) -> Transport:
     return Transport(margin_lower_bound(x, y, mixture), direction)
 
 
-def nodes(x: Array, count: int, seed: int) -> Iterator[Array]:
+def sample_features(x: Array, count: int, seed: int) -> Iterator[Array]:
     """Yield blocks of random nodes' features relu(<v, x_i>) 1[|(a, v)| < 2].
 
     a ~ N(0, 1) and v ~ N(0, I/d). Only the part of v in the span of the examples is drawn, and the
@@ -131,7 +133,7 @@ def nodes(x: Array, count: int, seed: int) -> Iterator[Array]:
         yield np.maximum(v @ points.T / math.sqrt(d), 0.0) * mask[:, None]
 
 
-def fit(G: Array) -> Mixture:
+def fit_mixture(G: Array) -> Mixture:
     """Minimise the Huber loss of sum_i q_i G_ji over q in the simplex, for nodes G (N, n).
 
     Returns the q of the round with the largest min_i mean_j theta_j G_ji.
@@ -170,7 +172,7 @@ def margin_lower_bound(x: Array, y: Array, mixture: Mixture) -> float:
     float
     """
     n, total, squares = x.shape[0], 0.0, 0.0
-    for block in nodes(x, FRESH, SEED + 1):
+    for block in sample_features(x, FRESH, SEED + 1):
         values = block * y
         values = mixture.theta(values)[:, None] * values
         total, squares = total + values.sum(axis=0), squares + np.square(values).sum(axis=0)
@@ -189,7 +191,7 @@ of_telgarsky22 = partial(Statement, "telgarsky22")
 GAUSSIAN = "a ~ N(0, 1/m), V ~ N(0, I/d)"
 
 
-def two_parity(run: Run) -> bool:
+def is_two_parity(run: Run) -> bool:
     """Return True for 2-parity with the uniform law on the corners."""
     section = run.experiment.data
     if not isinstance(section, ParityData) or section.k != 2:
@@ -197,7 +199,7 @@ def two_parity(run: Run) -> bool:
     return section.law == "uniform" and not section.freeze
 
 
-def has_linear(run: Run) -> bool:
+def has_two_classes(run: Run) -> bool:
     """Return True for data of two classes."""
     return bool(run.dataset.classes == 2)
 
@@ -214,7 +216,9 @@ def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Context], Comparison]:
+def _make_linear_comparison(
+    name: str, factor: float, root_d: bool = False
+) -> Callable[[Context], Comparison]:
     """Return the comparison margin >= gamma_linear / (factor, and sqrt d)."""
 
     def compare(context: Context) -> Comparison:
@@ -233,15 +237,15 @@ def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Co
 def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     text = "x on {+-1/sqrt(d)}^d, y = d x_a x_b"
-    met = two_parity(run)
+    met = is_two_parity(run)
     return (Hypothesis(text, "2-parity", f"{run.experiment.data.kind}", met),)
 
 
-def parity_ntk(context: Context) -> Comparison:
+def compare_parity_ntk(context: Context) -> Comparison:
     return common.margin_at_least(context, "gamma_ntk", 1.0 / (50.0 * context.run.dataset.d))
 
 
-def parity_global(context: Context) -> Comparison:
+def compare_parity_global(context: Context) -> Comparison:
     # A lower bound in the paper; for all corners it equals the margin (docs/theory.md, 5.4).
     bound = 1.0 / math.sqrt(8.0 * context.run.dataset.d)
     return common.margin_at_least(context, "gamma_gl", bound)
@@ -250,16 +254,16 @@ def parity_global(context: Context) -> Comparison:
 # ------------------------------------------------------------------------------ Lemma A.2
 
 
-def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+def gaussian_start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return common.paper_start(context.run, GAUSSIAN), common.unit_ball(context.run)
 
 
 def norm_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     needed = 2.0 * math.log(1.0 / context.delta)
-    return *start_hypotheses(context), common.width(context.run, needed, "2 ln(1/delta)")
+    return *gaussian_start_hypotheses(context), common.width(context.run, needed, "2 ln(1/delta)")
 
 
-def start_norms(context: Context) -> Comparison:
+def compare_start_norms(context: Context) -> Comparison:
     run = context.run
     parts = run.network.unpack(run.origin)
     m = run.network.m
@@ -270,7 +274,7 @@ def start_norms(context: Context) -> Comparison:
     return common.compare_once("<=", 1.0, ratio, frame=0)
 
 
-def start_outputs(context: Context) -> Comparison:
+def compare_start_outputs(context: Context) -> Comparison:
     run = context.run
     outputs = np.abs(run.network.outputs(run.origin, run.inputs)).max()
     bound = 4.0 * common.log_term(run.dataset.n, context.delta)
@@ -287,9 +291,9 @@ def has_transport(run: Run) -> bool:
     return is_standard(run) and run.dataset.n <= MOST_EXAMPLES
 
 
-TWO_CLASSES = (has_linear, "data of two classes", linear_hypotheses)
+TWO_CLASSES = (has_two_classes, "data of two classes", linear_hypotheses)
 WITH_THETA = (has_transport, f"the standard network, at most {MOST_EXAMPLES} examples")
-PARITY = (two_parity, "2-parity on the corners", parity_hypotheses)
+PARITY = (is_two_parity, "2-parity on the corners", parity_hypotheses)
 DRAWN = (is_standard, "the standard network")
 CUTOFF_SLIP = (
     "The text does not print that theta is bounded by 1 pointwise; appendix A uses it, and so does "
@@ -301,7 +305,7 @@ STATEMENTS = (
         "A linear margin implies an NTK margin.",
         r"\gamma_{\mathrm{ntk}} \geq \hat\gamma / 32",
         *TWO_CLASSES,
-        _linear_item("gamma_ntk", 32.0),
+        _make_linear_comparison("gamma_ntk", 32.0),
         CUTOFF_SLIP,
     ),
     of_telgarsky22(
@@ -309,7 +313,7 @@ STATEMENTS = (
         "The outer layer alone yields an NTK margin.",
         r"\gamma_{\mathrm{ntk}} \geq \hat\gamma / (16 \sqrt{d})",
         *TWO_CLASSES,
-        _linear_item("gamma_ntk", 16.0, True),
+        _make_linear_comparison("gamma_ntk", 16.0, True),
         CUTOFF_SLIP,
     ),
     of_telgarsky22(
@@ -317,14 +321,14 @@ STATEMENTS = (
         "A linear margin implies half as large a global margin.",
         r"\gamma_{\mathrm{gl}} \geq \hat\gamma / 2",
         *TWO_CLASSES,
-        _linear_item("gamma_gl", 2.0),
+        _make_linear_comparison("gamma_gl", 2.0),
     ),
     of_telgarsky22(
         "Proposition 1.6 (1)",
         "2-sparse parity has an NTK margin of order 1/d.",
         r"\gamma_{\mathrm{ntk}} \geq 1 / (50\, d)",
         *PARITY,
-        parity_ntk,
+        compare_parity_ntk,
         "The proof's theta has no cutoff at |w| < 2, and it uses E|a| >= 1, which is .798.",
     ),
     of_telgarsky22(
@@ -332,7 +336,7 @@ STATEMENTS = (
         "2-sparse parity has a global margin of order 1/sqrt(d).",
         r"\gamma_{\mathrm{gl}} \geq 1 / \sqrt{8\, d}",
         *PARITY,
-        parity_global,
+        compare_parity_global,
     ),
     of_telgarsky22(
         "Lemma A.2 (norms)",
@@ -340,14 +344,14 @@ STATEMENTS = (
         r"\max(\Vert a_0 \Vert / 2,\ \Vert V_0 \Vert / (2 \sqrt{m})) \leq 1",
         *DRAWN,
         norm_hypotheses,
-        start_norms,
+        compare_start_norms,
     ),
     of_telgarsky22(
         "Lemma A.2 (outputs)",
         "Initial outputs are small.",
         r"\max_i |f(x_i; W_0)| \leq 4 \ln(n / \delta)",
         *DRAWN,
-        start_hypotheses,
-        start_outputs,
+        gaussian_start_hypotheses,
+        compare_start_outputs,
     ),
 )

@@ -12,7 +12,7 @@ from core.observables.alarms import drift_tolerance
 from core.runs import Run
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis
-from core.theorems.telgarsky22_data import GAUSSIAN, of_telgarsky22, two_parity
+from core.theorems.telgarsky22_data import GAUSSIAN, is_two_parity, of_telgarsky22
 
 # log10 t from which "for all large t" and limits are judged. Margins still grow long after: at m =
 # 16 that of Figure 1 is .0352 at log10 t = 1e4, .0406 at 1e20.
@@ -52,7 +52,7 @@ def compare_limit(sense: str, bound: float, trace: common.Array, context: Contex
 # --------------------------------------------------------------------------- Proposition 2.6
 
 
-def two_cones(run: Run) -> bool:
+def is_on_two_cones(run: Run) -> bool:
     """Return True for the standard network under gradient flow on two cones and x'."""
     flow = common.follows_gradient(run)
     return common.standard_relu(run) and isinstance(run.experiment.data, TwoConesData) and flow
@@ -66,7 +66,7 @@ def positive_unit_data(run: Run) -> tuple[Hypothesis, Hypothesis]:
     return labels, common.at_most("| |x_i| - 1 |", 1e-9, lengths)
 
 
-def two_cones_data(context: Context) -> tuple[Hypothesis, ...]:
+def two_cones_data_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of the proposition on the data."""
     # The last example is x', which belongs to neither cone.
     x, first = context.run.dataset.x[:-1], context.run.dataset.n // 2
@@ -78,7 +78,7 @@ def two_cones_data(context: Context) -> tuple[Hypothesis, ...]:
 def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     return (
-        *two_cones_data(context),
+        *two_cones_data_hypotheses(context),
         Hypothesis(
             "x' leaves the data a linear margin below c/(2^15 d)",
             "c is not explicit",
@@ -92,7 +92,7 @@ def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def escapes(context: Context) -> Comparison:
+def compare_escape(context: Context) -> Comparison:
     # With one label u is one ReLU node a <v, x>, whose |W|^2 margin is half of the linear one
     # (docs/theory.md, 5.2); the text compares with the linear margin itself. The limit must exceed
     # it, and therefore its upper end.
@@ -106,7 +106,7 @@ def lemma_a_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return labels, lengths, Hypothesis(text, "positive weights", "all labels are +1", labels.met)
 
 
-def lemma_a_1(context: Context) -> Comparison:
+def compare_lemma_a_1(context: Context) -> Comparison:
     bound = context.lower("gamma_gl") / (8.0 * math.sqrt(context.run.dataset.d))
     return common.margin_at_least(context, "gamma_ntk", bound, "")
 
@@ -121,7 +121,7 @@ def is_on_cones(run: Run) -> bool:
     return common.standard_relu(run) and cones and flow and run.loss.kind == EXPONENTIAL
 
 
-def collapse(context: Context) -> tuple[float, float, int]:
+def collapse_constants(context: Context) -> tuple[float, float, int]:
     """Return (gamma_nc, eps, r) of the section."""
     section = context.run.experiment.data
     assert isinstance(section, ConesData)
@@ -151,7 +151,7 @@ def covering_width(context: Context, base: float, r: float) -> float:
 
 def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
-    gamma, eps, r = collapse(context)
+    gamma, eps, r = collapse_constants(context)
     width = covering_width(context, 2.0 / eps, r)
     return (
         common.unit_ball(run),
@@ -164,14 +164,14 @@ def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def collapse_margin(context: Context) -> Comparison:
-    gamma, eps, r = collapse(context)
+def compare_collapse_margin(context: Context) -> Comparison:
+    gamma, eps, r = collapse_constants(context)
     trace = context.trace("smoothed_margin")
     return compare_limit(">=", (gamma - eps) / (8.0 * r), trace, context)
 
 
-def collapse_error(context: Context) -> Comparison:
-    (gamma, eps, r), n = collapse(context), context.run.dataset.n
+def compare_collapse_error(context: Context) -> Comparison:
+    (gamma, eps, r), n = collapse_constants(context), context.run.dataset.n
     first = common.divide(r**2 * math.log(n) ** 3, n * (gamma - eps) ** 2)
     bound = first + math.log(1.0 / context.delta) / n
     return common.compare_final("<=", bound, context.trace("test_error"), "test_error")
@@ -181,7 +181,7 @@ def exponential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return (common.loss_is(context.run, EXPONENTIAL),)
 
 
-def potential_bound(context: Context) -> Comparison:
+def compare_potential(context: Context) -> Comparison:
     """Compare Phi with (1/2) ln|W| at every frame."""
     potential = context.trace("cone_potential")
     # (1/2) ln |W|, from the column of |W|^2.
@@ -194,7 +194,7 @@ def potential_bound(context: Context) -> Comparison:
 # ------------------------------------------------------------------------------- Theorem 3.3
 
 
-def scalar_flow(run: Run) -> bool:
+def is_scalar_flow(run: Run) -> bool:
     """Return True for the scalar network with the exponential loss under its flow."""
     flow = common.follows_gradient(run, mirror=True)
     return run.network.kind == "scalar" and flow and run.loss.kind == EXPONENTIAL
@@ -219,14 +219,14 @@ def support_hypothesis(context: Context, text: str) -> Hypothesis:
     return Hypothesis(text, "> 0", f"{sample.present} on the sample alone", met)
 
 
-def reference_nodes(context: Context) -> float:
+def n_reference_neurons(context: Context) -> float:
     """Return r of the reference architecture: 4 for 2-parity, else NaN."""
     # The four nodes that are optimal on all corners (core.reference.global_margin.of_parity).
-    return 4.0 if two_parity(context.run) else common.NAN
+    return 4.0 if is_two_parity(context.run) else common.NAN
 
 
 def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    run, gamma, r = context.run, population_gamma(context), reference_nodes(context)
+    run, gamma, r = context.run, population_gamma(context), n_reference_neurons(context)
     is_known = gamma > 0.0 and not math.isnan(r)
     needed = covering_width(context, 4.0 / gamma, r) if is_known else common.NAN
     return (
@@ -239,7 +239,7 @@ def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def scalar_margin(context: Context) -> Comparison:
+def compare_scalar_margin(context: Context) -> Comparison:
     trace = context.trace("smoothed_margin")
     return compare_limit(">=", population_gamma(context) / 4.0, trace, context)
 
@@ -248,7 +248,7 @@ def balance_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return common.flow(context.run), common.balanced_start(context.run)
 
 
-def scalar_balance(context: Context) -> Comparison:
+def compare_scalar_balance(context: Context) -> Comparison:
     """Compare max_j |a_j^2 - b_j^2| / max_(s<=t) |W(s)|^2, zero along the flow, with its tolerance.
 
     Not over |W(t)|^2: a_j^2 - b_j^2 is conserved, and with it the rounding of squares as large as
@@ -263,16 +263,16 @@ def scalar_balance(context: Context) -> Comparison:
 
 ON_CONES = (is_on_cones, "the standard network, exponential loss, cones")
 COLLAPSE = (*ON_CONES, collapse_hypotheses)
-SCALAR = (scalar_flow, "the scalar network, exponential loss")
+SCALAR = (is_scalar_flow, "the scalar network, exponential loss")
 STATEMENTS = (
     of_telgarsky22(
         "Proposition 2.6",
         "Wide networks escape the linear solution, a bad KKT point.",
         r"\lim_t \mathring\gamma(W_t) > \hat\gamma / 2",
-        two_cones,
+        is_on_two_cones,
         "the standard network on two cones",
         two_cones_hypotheses,
-        escapes,
+        compare_escape,
         "The text's margin of the linear solution is the linear one; as a network of norm |W|^2 it "
         "has half of it, which is what the flow is compared with. Its f >= 1/sqrt2 is 1/(2 sqrt2).",
     ),
@@ -280,17 +280,17 @@ STATEMENTS = (
         "Lemma A.1",
         "With a single label a global margin implies an NTK margin.",
         r"\gamma_{\mathrm{ntk}} \geq \gamma_{\mathrm{gl}} / (8 \sqrt{d})",
-        two_cones,
+        is_on_two_cones,
         "two cones",
         lemma_a_1_hypotheses,
-        lemma_a_1,
+        compare_lemma_a_1,
     ),
     of_telgarsky22(
         "Theorem 3.2 (margin)",
         "On collapsed data gradient flow reaches a margin of order gamma_nc/r.",
         r"\mathring\gamma(W_t) \geq (\gamma_{\mathrm{nc}} - \epsilon) / (8\, r)",
         *COLLAPSE,
-        collapse_margin,
+        compare_collapse_margin,
         "Assumption 3.1 is taken without its y_i, and with alpha_k = +-1/r in place of 1/k.",
     ),
     of_telgarsky22(
@@ -299,7 +299,7 @@ STATEMENTS = (
         r"\Pr[p \leq 0] = \mathcal{O}\left(\frac{r^2 \ln(n)^3}{n (\gamma_{\mathrm{nc}} - "
         r"\epsilon)^2} + \frac{\ln(1/\delta)}{n}\right)",
         *COLLAPSE,
-        collapse_error,
+        compare_collapse_error,
         constants=False,
     ),
     of_telgarsky22(
@@ -309,7 +309,7 @@ STATEMENTS = (
         r"\frac{1}{2} \ln \Vert W \Vert",
         *ON_CONES,
         exponential_hypotheses,
-        potential_bound,
+        compare_potential,
         "The printed definition of phi is garbled; it is read as the proof uses it.",
     ),
     of_telgarsky22(
@@ -318,7 +318,7 @@ STATEMENTS = (
         r"\mathring\gamma(a, b) \geq \gamma_{\mathrm{gl}} / 4",
         *SCALAR,
         scalar_hypotheses,
-        scalar_margin,
+        compare_scalar_margin,
         "A factor 1/2 is dropped between lines of the proof; the theorem's gamma_gl/4 is right.",
     ),
     of_telgarsky22(
@@ -327,6 +327,6 @@ STATEMENTS = (
         r"\max_j |a_j^2 - b_j^2| / \Vert W \Vert^2 = 0",
         *SCALAR,
         balance_hypotheses,
-        scalar_balance,
+        compare_scalar_balance,
     ),
 )

@@ -18,20 +18,25 @@ from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.telgarsky22_data import GAUSSIAN, WITH_THETA, of_telgarsky22, outer_transport
-from core.theorems.telgarsky22_global import EXPONENTIAL, collapse, two_cones, two_cones_data
+from core.theorems.telgarsky22_global import (
+    EXPONENTIAL,
+    collapse_constants,
+    is_on_two_cones,
+    two_cones_data_hypotheses,
+)
 
 KKT_ROOM = 1e-6  # relative tolerance of the linear solution's multipliers
 
 # ------------------------------------------------------------------------- Lemmas A.4, A.5, C.1
 
 
-def homogeneous_flow(run: Run) -> bool:
+def is_homogeneous_flow(run: Run) -> bool:
     """Return True for a homogeneous network, a loss with duals, gradient flow or its descent."""
     flow = common.follows_gradient(run, mirror=True)
     return run.network.homogeneous and run.experiment.loss.exp_tailed and flow
 
 
-def after_fit(context: Context) -> Array:
+def frames_after_fit(context: Context) -> Array:
     """Return the mask of frames from the first one on with R < l(0)/n, (T,)."""
     return np.asarray(np.maximum.accumulate(common.fitted_frames(context)))
 
@@ -45,16 +50,16 @@ def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesi
     return common.homogeneous(run), common.flow(run), reached
 
 
-def growth(context: Context) -> Comparison:
+def compare_norm_growth(context: Context) -> Comparison:
     """Compare the smallest increase of ln |u| between frames, which is never negative, with 0."""
     rise = np.concatenate([[0.0], np.diff(common.log_norms(context.run))])
-    frames = np.concatenate([[False], after_fit(context)[:-1]])
+    frames = np.concatenate([[False], frames_after_fit(context)[:-1]])
     return common.compare_all_frames(
         ">=", -1e-9, rise, "norm_squared", frames, "R < l(0)/n is not reached"
     )
 
 
-def growth_a_5(context: Context) -> Comparison:
+def compare_dual_margin(context: Context) -> Comparison:
     """Compare sum_i q_i p_i with l^-1(sum l) + ln n, both over |u|^L."""
     run = context.run
     smoothed = context.trace("smoothed_margin")
@@ -74,7 +79,7 @@ def growth_a_5(context: Context) -> Comparison:
     return common.compare_all_frames("<=", bound, dual, "margins")
 
 
-def any_weights(context: Context) -> tuple[Hypothesis, ...]:
+def exponential_network_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return common.homogeneous(context.run), common.loss_is(context.run, EXPONENTIAL)
 
 
@@ -83,7 +88,7 @@ def is_exponential(run: Run) -> bool:
     return run.network.homogeneous and run.loss.kind == EXPONENTIAL
 
 
-def covers(run: Run) -> bool:
+def has_covering_start(run: Run) -> bool:
     """Return True for known directions of the law and a Gaussian or spherical start of V."""
     observable = OBSERVABLES["covering_radius"]
     return run.network.plain_relu and not run.network.starts_small and observable.applies(run)
@@ -92,7 +97,7 @@ def covers(run: Run) -> bool:
 def cover_eps(context: Context) -> float:
     """Return the smallest eps with m >= 2 (2/eps)^d ln(r/delta)."""
     run = context.run
-    r = collapse(context)[2] if isinstance(run.experiment.data, ConesData) else 4
+    r = collapse_constants(context)[2] if isinstance(run.experiment.data, ConesData) else 4
     ratio = run.network.m / (2.0 * common.log_term(r, context.delta))
     return float(2.0 * ratio ** (-1.0 / run.dataset.d))
 
@@ -103,7 +108,7 @@ def cover_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return common.paper_start(context.run, "v_j ~ N(0, I/d)"), small
 
 
-def cover(context: Context) -> Comparison:
+def compare_covering_radius(context: Context) -> Comparison:
     measured = float(OBSERVABLES["covering_radius"].value_at(context.run, 0))
     return common.compare_once(
         "<=", min(cover_eps(context), 2.0), measured, "covering_radius", frame=0
@@ -113,7 +118,7 @@ def cover(context: Context) -> Comparison:
 # ------------------------------------------------------------------------------------ Lemma A.3
 
 
-def logarithm(context: Context) -> float:
+def log_n_over_delta(context: Context) -> float:
     """Return ln(n/delta)."""
     return float(common.log_term(context.run.dataset.n, context.delta))
 
@@ -139,20 +144,22 @@ def near_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def wide_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    needed = common.divide(64.0 * logarithm(context), outer_transport(context.run).gamma) ** 2
+    needed = (
+        common.divide(64.0 * log_n_over_delta(context), outer_transport(context.run).gamma) ** 2
+    )
     width = common.width(context.run, needed, "(64 ln(n/delta)/gamma_ntk)^2")
     return *transport_hypotheses(context), width
 
 
-def at_the_start(context: Context) -> Comparison:
+def compare_start_derivative(context: Context) -> Comparison:
     """Compare min_i <thetabar, d p_i(W_0)>, thetabar_j = theta(w_j)/sqrt(m), with (1)."""
     run, transport = context.run, outer_transport(context.run)
-    bound = transport.gamma * math.sqrt(run.network.m) - math.sqrt(32.0 * logarithm(context))
+    bound = transport.gamma * math.sqrt(run.network.m) - math.sqrt(32.0 * log_n_over_delta(context))
     slopes = run.network.derivative(run.origin, run.inputs, transport.direction)
     return common.compare_once(">=", bound, float((run.dataset.y * slopes).min()), frame=0)
 
 
-def mixed_term(context: Context, share: Array) -> Array:
+def mixed_terms(context: Context, share: Array) -> Array:
     """Return min_i <r thetabar + W_0, d p_i(W_t)> - p_i(W_t) of each frame, r = share (T,)."""
     run, direction = context.run, outer_transport(context.run).direction
     least = np.full(run.frames, np.nan)
@@ -164,23 +171,23 @@ def mixed_term(context: Context, share: Array) -> Array:
     return least
 
 
-def near_the_start(context: Context) -> Comparison:
+def compare_near_start(context: Context) -> Comparison:
     """Compare (2) with r_theta = r_w = 1 and R = |W_t - W_0| with its bound."""
     run, gamma = context.run, outer_transport(context.run).gamma
-    far, log_n = context.trace("distance"), logarithm(context)
+    far, log_n = context.trace("distance"), log_n_over_delta(context)
     bound = gamma * math.sqrt(run.network.m) - (math.sqrt(32.0 * log_n) + 4.0 * far + 4.0)
     bound = bound - (4.0 * log_n + 4.0 * far + far**2)
     share = np.where(np.isfinite(bound), 1.0, np.nan)
-    return common.compare_all_frames(">=", bound, mixed_term(context, share))
+    return common.compare_all_frames(">=", bound, mixed_terms(context, share))
 
 
-def compare_width(context: Context) -> Comparison:
+def compare_wide_network(context: Context) -> Comparison:
     """Compare (3) with R = max(8, |W_t - W_0|) and r_theta = R/8 with its bound."""
     run, gamma = context.run, outer_transport(context.run).gamma
     share = np.maximum(context.trace("distance"), 8.0) / 8.0
     bound = 0.5 * gamma * share * math.sqrt(run.network.m) - 160.0 * share**2
     share = np.where(np.isfinite(bound), share, np.nan)
-    return common.compare_all_frames(">=", bound, mixed_term(context, share))
+    return common.compare_all_frames(">=", bound, mixed_terms(context, share))
 
 
 # ------------------------------------------------------------------------------------ Lemma A.6
@@ -203,7 +210,7 @@ def first_finite_frame(context: Context) -> int:
     return int(finite.argmax()) if finite.any() else context.run.frames
 
 
-def rate(context: Context) -> float:
+def least_potential_rate(context: Context) -> float:
     """Return gammahat, from below: the least increase of Phi for int Q/n between frames.
 
     Frames count from tau on, and Q = sum_i exp(-p_i). The time of the mean risk has the 1/n.
@@ -215,7 +222,7 @@ def rate(context: Context) -> float:
 
 
 def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    run, tau, gamma = context.run, first_finite_frame(context), rate(context)
+    run, tau, gamma = context.run, first_finite_frame(context), least_potential_rate(context)
     above = (potential(context) - 0.5 * common.log_norms(run))[tau:]
     largest = float(above.max()) if above.size else common.NAN
     return (
@@ -239,7 +246,7 @@ def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def compare_promise(context: Context) -> Comparison:
+def compare_promised_margin(context: Context) -> Comparison:
     """Compare the best smoothed margin with gammahat - [(1/2) ln |u_tau| - Phi_tau + ln n J]/I.
 
     I = int Q/n and J = int (Q/n)/|u|^2 from above. From Phi_tau + gammahat I <= (1/2) ln |u_t| and
@@ -256,7 +263,9 @@ def compare_promise(context: Context) -> Comparison:
         deduction = 0.5 * logs[0] - potential(context)[tau]
         deduction = deduction + math.log(run.dataset.n) * np.cumsum(inverse)
         total = lower.cumsum()
-        bound[tau + 1 :] = np.where(total > 0.0, rate(context) - deduction / total, np.nan)
+        bound[tau + 1 :] = np.where(
+            total > 0.0, least_potential_rate(context) - deduction / total, np.nan
+        )
     best = np.full(run.frames, np.nan)
     best[tau:] = np.fmax.accumulate(margins[tau:])
     reason = "the potential is not finite at two frames yet"
@@ -268,7 +277,7 @@ def compare_promise(context: Context) -> Comparison:
 
 def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     separable = common.positive(context, "gamma_linear", "a linear margin of the data")
-    return *two_cones_data(context), separable
+    return *two_cones_data_hypotheses(context), separable
 
 
 def linear_network(context: Context) -> Array | None:
@@ -282,7 +291,7 @@ def linear_network(context: Context) -> Array | None:
     return run.network.pack({"a": np.ones(m), "V": np.tile(u, (m, 1))})
 
 
-def linear_is_kkt(context: Context) -> Comparison:
+def compare_linear_kkt(context: Context) -> Comparison:
     """Compare the relative KKT residual of `linear_network`, scaled to min p = 1, with 0.
 
     Multipliers are only allowed where p_i = 1, which is complementarity.
@@ -309,10 +318,10 @@ STATEMENTS = (
         "Lemma A.4",
         "Once R < l(0)/n the norm keeps growing.",
         r"\frac{\mathrm{d}}{\mathrm{d}t} \Vert u_t \Vert > 0, \quad t \geq \tau",
-        homogeneous_flow,
+        is_homogeneous_flow,
         "homogeneous networks under gradient flow",
         growth_hypotheses,
-        growth,
+        compare_norm_growth,
     ),
     of_telgarsky22(
         "Lemma A.5",
@@ -320,18 +329,18 @@ STATEMENTS = (
         r"\sum_i q_i p_i \leq \ell^{-1}\left(\sum_i \ell(p_i)\right) + \ln n",
         is_exponential,
         "homogeneous networks, exponential loss",
-        any_weights,
-        growth_a_5,
+        exponential_network_hypotheses,
+        compare_dual_margin,
     ),
     of_telgarsky22(
         "Lemma C.1",
         "Enough random directions cover every reference direction.",
         r"\max_k \min_j \Vert \tilde{v}_j - \beta_k \Vert \leq \epsilon, \quad "
         r"m \geq 2 (2/\epsilon)^d \ln(r/\delta)",
-        covers,
+        has_covering_start,
         "the standard and scalar network on data of known directions",
         cover_hypotheses,
-        cover,
+        compare_covering_radius,
     ),
     of_telgarsky22(
         "Lemma A.3 (1)",
@@ -340,7 +349,7 @@ STATEMENTS = (
         r"- \sqrt{32 \ln(n / \delta)}",
         *WITH_THETA,
         transport_hypotheses,
-        at_the_start,
+        compare_start_derivative,
         THETA,
     ),
     of_telgarsky22(
@@ -350,7 +359,7 @@ STATEMENTS = (
         r"\sqrt{m} - [\sqrt{32 \ln(n / \delta)} + 4 R + 4] - [4 \ln(n / \delta) + 4 R + R^2]",
         *WITH_THETA,
         near_hypotheses,
-        near_the_start,
+        compare_near_start,
         "Printed with 8 R + 4 and 2 R + 2 R sqrt(m) + 4 sqrt(m); the brackets are the proof's. "
         + THETA,
     ),
@@ -361,7 +370,7 @@ STATEMENTS = (
         r"\gamma_{\mathrm{ntk}}\, r \sqrt{m} / 2 - 160\, r^2, \quad r = R / 8 \geq 1",
         *WITH_THETA,
         wide_hypotheses,
-        compare_width,
+        compare_wide_network,
         THETA,
     ),
     of_telgarsky22(
@@ -372,7 +381,7 @@ STATEMENTS = (
         has_potential,
         "standard on cones and scalar on known directions, exponential loss",
         potential_hypotheses,
-        compare_promise,
+        compare_promised_margin,
         "Printed R -> infinity; it goes to 0. The bound is the proof's at finite t, which tends to "
         "gammahat, the least rate between frames. Q is over n since time is that of the mean risk. "
         "Integrals between frames are bounded by how far these lie apart.",
@@ -381,9 +390,9 @@ STATEMENTS = (
         "Proposition 2.6, item 1",
         "The linear solution is a KKT point (to 1e-6).",
         r"(a_j, v_j) = (1, u)\ \mathrm{is\ a\ KKT\ point\ for\ every}\ m \geq 1",
-        two_cones,
+        is_on_two_cones,
         "the standard network on two cones",
         linear_hypotheses,
-        linear_is_kkt,
+        compare_linear_kkt,
     ),
 )

@@ -12,17 +12,17 @@ from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis
-from core.theorems.telgarsky22_data import GAUSSIAN, of_telgarsky22, two_parity
+from core.theorems.telgarsky22_data import GAUSSIAN, is_two_parity, of_telgarsky22
 
 
-def standard(run: Run) -> bool:
+def is_exp_tailed_standard(run: Run) -> bool:
     """Return True for f = sum_j a_j relu(<v_j, x>), both trained, and an exponential tail."""
     return common.standard_relu(run) and run.experiment.loss.exp_tailed
 
 
 def is_flow(run: Run) -> bool:
     """Return True for the standard network under gradient flow, or descent that approximates it."""
-    return standard(run) and common.follows_gradient(run)
+    return is_exp_tailed_standard(run) and common.follows_gradient(run)
 
 
 def sample_hypothesis(context: Context) -> Hypothesis:
@@ -30,14 +30,14 @@ def sample_hypothesis(context: Context) -> Hypothesis:
     return common.positive(context, "gamma_ntk", "Assumption 1.3: gamma_ntk of the sample")
 
 
-def almost_surely(context: Context) -> tuple[float, Hypothesis]:
+def almost_sure_margin(context: Context) -> tuple[float, Hypothesis]:
     """Return gamma_ntk of Assumption 1.4, and the assumption.
 
     On 2-parity the paper proves 1/(50 d) (Proposition 1.6). Otherwise the sample's own, an upper
     bound, replaces it, and the assumption is undecided.
     """
     text = "Assumption 1.4: gamma_ntk almost surely"
-    if two_parity(context.run):
+    if is_two_parity(context.run):
         gamma = 1.0 / (50.0 * context.run.dataset.d)
         return gamma, Hypothesis(text, "> 0", f"{common.format_number(gamma)} = 1/(50 d)", True)
     gamma = context.lower("gamma_ntk")
@@ -46,7 +46,7 @@ def almost_surely(context: Context) -> tuple[float, Hypothesis]:
     )
 
 
-def general(context: Context) -> tuple[Hypothesis, ...]:
+def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the standing assumptions of section 1.2."""
     run = context.run
     start = common.paper_start(run, GAUSSIAN)
@@ -80,12 +80,12 @@ def needed_width(factor: float, count: Any, context: Context, gamma: float) -> A
 
 
 def is_sgd(run: Run) -> bool:
-    return standard(run) and run.experiment.dynamics.kind == "sgd"
+    return is_exp_tailed_standard(run) and run.experiment.dynamics.kind == "sgd"
 
 
 def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
-    gamma, assumption = almost_surely(context)
+    gamma, assumption = almost_sure_margin(context)
     steps = common.counted_steps(run)
     m, eta = run.network.m, common.step_size(run)
     low, high = gamma / (10.0 * math.sqrt(m)), common.power(gamma, 2) / 6400.0
@@ -109,8 +109,8 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def sgd_error(context: Context) -> Comparison:
-    gamma, _ = almost_surely(context)
+def compare_sgd_error(context: Context) -> Comparison:
+    gamma, _ = almost_sure_margin(context)
     steps = common.counted_steps(context.run)
     bound = (
         8.0 * math.log(1.0 / context.delta) + common.divide(2560.0, common.power(gamma, 2))
@@ -119,8 +119,8 @@ def sgd_error(context: Context) -> Comparison:
     return common.compare_all_frames("<=", bound, error, "test_error")
 
 
-def sgd_distance(context: Context) -> Comparison:
-    gamma, _ = almost_surely(context)
+def compare_sgd_distance(context: Context) -> Comparison:
+    gamma, _ = almost_sure_margin(context)
     run = context.run
     bound = common.divide(80.0 * common.step_size(run) * math.sqrt(run.network.m), gamma)
     return common.compare_all_frames("<=", bound, context.trace("distance"), "distance")
@@ -131,19 +131,19 @@ def sgd_distance(context: Context) -> Comparison:
 
 def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
-    gamma, assumption = almost_surely(context)
+    gamma, assumption = almost_sure_margin(context)
     # Printed with ln(t/delta); the proof also needs ln(n/delta): use the larger one.
     logarithm = np.maximum(common.log_times(run), math.log(run.dataset.n)) - math.log(context.delta)
     needed = common.power(640.0 * logarithm / gamma, 2) if gamma > 0.0 else common.NAN
     return (
-        *general(context),
+        *standing_hypotheses(context),
         assumption,
         common.flow(run),
         common.width(run, needed, "(640 ln(max(t, n)/delta)/gamma_ntk)^2"),
     )
 
 
-def lemma_2_3_risk(context: Context) -> Comparison:
+def compare_risk_with_time(context: Context) -> Comparison:
     t = common.times(context.run)
     with np.errstate(divide="ignore"):
         bound = -np.log10(5.0) - context.run.log10_time[: t.size]
@@ -152,13 +152,13 @@ def lemma_2_3_risk(context: Context) -> Comparison:
     )
 
 
-def lemma_2_3_distance(context: Context) -> Comparison:
-    gamma, _ = almost_surely(context)
+def compare_flow_distance(context: Context) -> Comparison:
+    gamma, _ = almost_sure_margin(context)
     bound = gamma * math.sqrt(context.run.network.m) / 80.0
     return common.compare_all_frames("<=", bound, context.trace("distance"), "distance")
 
 
-def radius(context: Context) -> float:
+def crossing_radius(context: Context) -> float:
     """Return gamma_ntk sqrt(m)/32."""
     return context.lower("gamma_ntk") * math.sqrt(context.run.network.m) / 32.0
 
@@ -171,7 +171,7 @@ def frames_after_crossing(context: Context) -> Array:
     array (T,) of bool
     """
     distance = context.trace("distance")
-    beyond = distance >= radius(context)
+    beyond = distance >= crossing_radius(context)
     # From the first such frame on: the statement is that the flow never returns.
     return np.maximum.accumulate(beyond) if beyond.any() else np.zeros(distance.shape, bool)
 
@@ -184,27 +184,27 @@ def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     reached = np.where(common.fitted_frames(context), context.trace("distance"), np.inf)
     nearest = np.minimum.accumulate(reached)  # over the times up to each frame
     return (
-        *general(context),
+        *standing_hypotheses(context),
         sample_hypothesis(context),
         common.flow(run),
         common.width(run, needed, "256 ln(n/delta)/gamma_ntk^2"),
         common.at_most(
             "a time tau with R(W_tau) < l(0)/n and |W_tau - W_0| <= gamma_ntk sqrt(m)/64",
-            radius(context) / 2.0,
+            crossing_radius(context) / 2.0,
             nearest,
         ),
     )
 
 
-def distance_stays(context: Context) -> Comparison:
+def compare_distance_after_crossing(context: Context) -> Comparison:
     frames = frames_after_crossing(context)
     reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     return common.compare_all_frames(
-        ">=", radius(context), context.trace("distance"), "distance", frames, reason
+        ">=", crossing_radius(context), context.trace("distance"), "distance", frames, reason
     )
 
 
-def smoothed_after(context: Context) -> Comparison:
+def compare_margin_after_crossing(context: Context) -> Comparison:
     """Compare the smoothed margin with gamma_ntk^2/4096 once |W_t - W_0| passed the distance."""
     bound = common.power(context.lower("gamma_ntk"), 2) / 4096.0
     reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
@@ -214,7 +214,7 @@ def smoothed_after(context: Context) -> Comparison:
     )
 
 
-def rebalanced_margin(context: Context) -> Array:
+def rebalanced_margins(context: Context) -> Array:
     """Return the smoothed margin of the rebalanced networks (a/sqrt(gamma_ntk), V sqrt(gamma_ntk)).
 
     Returns
@@ -231,7 +231,7 @@ def rebalanced_margin(context: Context) -> Array:
     return smoothed
 
 
-def rebalanced_at(context: Context) -> Comparison:
+def compare_rebalanced_margin(context: Context) -> Comparison:
     """Compare gs(What) with gamma_ntk/4096 where the distance of `frames_after_crossing` is met.
 
     The lemma speaks of that time alone.
@@ -242,20 +242,26 @@ def rebalanced_at(context: Context) -> Comparison:
     frames = np.zeros(after.size, bool)
     frames[np.flatnonzero(after)[:1]] = True
     return common.compare_all_frames(
-        ">=", bound, rebalanced_margin(context), "margins", frames, reason
+        ">=", bound, rebalanced_margins(context), "margins", frames, reason
     )
 
 
 def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
-    gamma, assumption = almost_surely(context)
+    gamma, assumption = almost_sure_margin(context)
     needed = needed_width(640.0, run.dataset.n, context, gamma)
     width = common.width(run, needed, "(640 ln(n/delta)/gamma_ntk)^2")
     # The comparison uses the sample's gamma_ntk, which is at least the law's.
-    return (*general(context), assumption, sample_hypothesis(context), common.flow(run), width)
+    return (
+        *standing_hypotheses(context),
+        assumption,
+        sample_hypothesis(context),
+        common.flow(run),
+        width,
+    )
 
 
-def error_shape(gamma_power: int) -> Callable[[Context], Comparison]:
+def make_error_comparison(gamma_power: int) -> Callable[[Context], Comparison]:
     """Return the comparison of the error with ln(n)^3/(n gamma^power) + ln(1/delta)/n, an O(.)."""
 
     def compare(context: Context) -> Comparison:
@@ -279,7 +285,7 @@ def lemma_2_5_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def lemma_2_5(context: Context) -> Comparison:
+def compare_lemma_2_5(context: Context) -> Comparison:
     n, margin = context.run.dataset.n, context.trace("smoothed_margin")
     with np.errstate(divide="ignore", over="ignore"):
         bound = math.log(n) ** 3 / (n * margin**2) + math.log(1.0 / context.delta) / n
@@ -288,11 +294,11 @@ def lemma_2_5(context: Context) -> Comparison:
     )
 
 
-def has_test(run: Run) -> bool:
+def has_test_error(run: Run) -> bool:
     """Return True for the standard network on data whose test error is known."""
     section = run.experiment.data
     has_test_error = run.dataset.x_test is not None or section.known_law
-    return standard(run) and has_test_error
+    return is_exp_tailed_standard(run) and has_test_error
 
 
 SGD = (is_sgd, "the standard network under SGD", sgd_hypotheses)
@@ -307,7 +313,7 @@ STATEMENTS = (
         r"\min_{s<t} \Pr[p \leq 0] \leq \frac{8 \ln(1/\delta)}{t} + "
         r"\frac{2560}{t\, \gamma_{\mathrm{ntk}}^2}",
         *SGD,
-        sgd_error,
+        compare_sgd_error,
         "The proof needs one more delta than the statement's 1 - 7 delta.",
     ),
     of_telgarsky22(
@@ -315,14 +321,14 @@ STATEMENTS = (
         "SGD stays near initialisation.",
         r"\max_{s<t} \Vert W_s - W_0 \Vert \leq 80\, \eta \sqrt{m} / \gamma_{\mathrm{ntk}}",
         *SGD,
-        sgd_distance,
+        compare_sgd_distance,
     ),
     of_telgarsky22(
         "Lemma 2.3 (risk)",
         "Gradient flow reaches a small risk near initialisation.",
         r"R(W_t) \leq 1 / (5\, t)",
         *LEMMA_2_3,
-        lemma_2_3_risk,
+        compare_risk_with_time,
         "The proof also needs ln(n/delta): the width is taken with max(t, n).",
     ),
     of_telgarsky22(
@@ -330,21 +336,21 @@ STATEMENTS = (
         "Up to time t gradient flow stays near initialisation.",
         r"\sup_{s \leq t} \Vert W_s - W_0 \Vert \leq \gamma_{\mathrm{ntk}} \sqrt{m} / 80",
         *LEMMA_2_3,
-        lemma_2_3_distance,
+        compare_flow_distance,
     ),
     of_telgarsky22(
         "Lemma 2.4 (distance)",
         "Once it leaves this ball, the flow never returns.",
         r"\Vert W_s - W_0 \Vert \geq \gamma_{\mathrm{ntk}} \sqrt{m} / 32, \quad s \geq t",
         *LEMMA_2_4,
-        distance_stays,
+        compare_distance_after_crossing,
     ),
     of_telgarsky22(
         "Lemma 2.4 (margin)",
         "Once the flow has left the ball, the smoothed margin stays large.",
         r"\mathring\gamma(W_s) \geq \gamma_{\mathrm{ntk}}^2 / 4096, \quad s \geq t",
         *LEMMA_2_4,
-        smoothed_after,
+        compare_margin_after_crossing,
     ),
     of_telgarsky22(
         "Lemma 2.4 (rebalanced)",
@@ -352,14 +358,14 @@ STATEMENTS = (
         r"\mathring\gamma(\widehat{W}_t) \geq \gamma_{\mathrm{ntk}} / 4096, \quad "
         r"\widehat{W} = (a / \sqrt{\gamma_{\mathrm{ntk}}}, V \sqrt{\gamma_{\mathrm{ntk}}})",
         *LEMMA_2_4,
-        rebalanced_at,
+        compare_rebalanced_margin,
     ),
     of_telgarsky22(
         "Theorem 2.2 (margin)",
         "Wide networks under gradient flow keep a positive margin.",
         r"\mathring\gamma(W_s) \geq \gamma_{\mathrm{ntk}}^2 / 4096, \quad s \geq t",
         *THEOREM_2_2,
-        smoothed_after,
+        compare_margin_after_crossing,
     ),
     of_telgarsky22(
         "Theorem 2.2 (error)",
@@ -367,7 +373,7 @@ STATEMENTS = (
         r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \gamma_{\mathrm{ntk}}^4} + "
         r"\frac{\ln(1/\delta)}{n}\right)",
         *THEOREM_2_2,
-        error_shape(4),
+        make_error_comparison(4),
         constants=False,
     ),
     of_telgarsky22(
@@ -376,7 +382,7 @@ STATEMENTS = (
         r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \gamma_{\mathrm{ntk}}^2} + "
         r"\frac{\ln(1/\delta)}{n}\right)",
         *THEOREM_2_2,
-        error_shape(2),
+        make_error_comparison(2),
         constants=False,
     ),
     of_telgarsky22(
@@ -384,10 +390,10 @@ STATEMENTS = (
         "A smoothed margin bounds the test error at any width.",
         r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \mathring\gamma(W)^2} + "
         r"\frac{\ln(1/\delta)}{n}\right)",
-        has_test,
+        has_test_error,
         "the standard network",
         lemma_2_5_hypotheses,
-        lemma_2_5,
+        compare_lemma_2_5,
         constants=False,
     ),
 )

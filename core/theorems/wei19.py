@@ -15,12 +15,12 @@ from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 of_wei19 = partial(Statement, "wei19")
 
 
-def is_on_d(run: Run) -> bool:
+def is_on_wei19_data(run: Run) -> bool:
     return isinstance(run.experiment.data, Wei19Data)
 
 
-def is_kernel_on_d(run: Run) -> bool:
-    return is_on_d(run) and run.experiment.dynamics.kind == "kernel"
+def is_kernel_on_wei19_data(run: Run) -> bool:
+    return is_on_wei19_data(run) and run.experiment.dynamics.kind == "kernel"
 
 
 def is_fully_trained(run: Run) -> bool:
@@ -29,8 +29,8 @@ def is_fully_trained(run: Run) -> bool:
     return network.direct and not network.fixed and network.k == 1
 
 
-def is_net_on_d(run: Run) -> bool:
-    return is_on_d(run) and is_fully_trained(run) and run.loss.kind == "logistic"
+def is_network_on_wei19_data(run: Run) -> bool:
+    return is_on_wei19_data(run) and is_fully_trained(run) and run.loss.kind == "logistic"
 
 
 def is_penalised(run: Run) -> bool:
@@ -38,26 +38,26 @@ def is_penalised(run: Run) -> bool:
     return is_fully_trained(run) and run.loss.kind == "logistic" and run.experiment.loss.l2 > 0.0
 
 
-def many_classes(run: Run) -> bool:
+def has_many_classes(run: Run) -> bool:
     """Return True for several classes, cross-entropy and a penalty."""
     return run.network.kind == "multiclass" and run.experiment.loss.l2 > 0.0
 
 
-def bounded_margin(run: Run) -> bool:
+def has_bounded_margin(run: Run) -> bool:
     """Return True for networks whose normalised margin is at most gamma*."""
     monotone = run.experiment.loss.exp_tailed
     one_dimensional = run.network.kind == "bias" and run.dataset.d == 1
     return monotone and run.dataset.classes == 2 and (run.network.plain_relu or one_dimensional)
 
 
-def best_name(run: Run) -> str:
+def best_margin_name(run: Run) -> str:
     """Return the name of the reference margin of which gamma* is half."""
     return "gamma_l1" if run.network.kind == "bias" else "gamma_gl"
 
 
-def best(context: Context, upper: bool) -> float:
+def best_margin(context: Context, upper: bool) -> float:
     """Return gamma* = gamma_l1/2 for m >= n + 1 (Proposition B.10)."""
-    name = best_name(context.run)
+    name = best_margin_name(context.run)
     return 0.5 * (context.upper(name) if upper else context.lower(name))
 
 
@@ -73,18 +73,20 @@ def global_minimiser() -> Hypothesis:
 def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     n, d = context.run.dataset.n, context.run.dataset.d
     return (
-        Hypothesis("data of (2.1)", "D", context.run.experiment.data.kind, is_on_d(context.run)),
+        Hypothesis(
+            "data of (2.1)", "D", context.run.experiment.data.kind, is_on_wei19_data(context.run)
+        ),
         common.at_most("n <= d^2", float(d * d), float(n)),
     )
 
 
-def kernel_gap(context: Context) -> Comparison:
+def compare_kernel_error(context: Context) -> Comparison:
     """Compare the error with the constant 1."""
     # Omega(1) has no constant: compare with 1, and give no verdict.
     return common.compare_final("<=", 1.0, context.trace("test_error"), "test_error")
 
 
-def net_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+def network_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
     l2 = float(run.experiment.loss.l2)
     return (
@@ -100,7 +102,7 @@ def net_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def net_gap(context: Context) -> Comparison:
+def compare_network_error(context: Context) -> Comparison:
     """Compare the error with sqrt(d/n), the bracket of the bound."""
     n, d = context.run.dataset.n, context.run.dataset.d
     return common.compare_final("<=", math.sqrt(d / n), context.trace("test_error"), "test_error")
@@ -109,20 +111,24 @@ def net_gap(context: Context) -> Comparison:
 # ---------------------------------------------------------------- section 4 and appendices B, C, D
 
 
-def positive_best(context: Context) -> Hypothesis:
+def positive_best_margin(context: Context) -> Hypothesis:
     """Return the hypothesis gamma* > 0."""
-    return common.positive(context, best_name(context.run), "gamma* > 0")
+    return common.positive(context, best_margin_name(context.run), "gamma* > 0")
 
 
-def path_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    return common.loss_is(context.run, "logistic"), positive_best(context), global_minimiser()
+def minimiser_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    return (
+        common.loss_is(context.run, "logistic"),
+        positive_best_margin(context),
+        global_minimiser(),
+    )
 
 
-def path(context: Context) -> Comparison:
+def compare_minimiser_margin(context: Context) -> Comparison:
     """Compare the margin at this lambda with gamma*, its limit; always undecided."""
     measured = common.last_value(context.trace("hard_margin"))
     reason = "a limit in lambda: one run is one point of the path"
-    return common.leave_open(">=", best(context, False), measured, reason, "margins")
+    return common.leave_open(">=", best_margin(context, False), measured, reason, "margins")
 
 
 def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -130,29 +136,31 @@ def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return common.loss_is(context.run, "cross_entropy"), positive, global_minimiser()
 
 
-def classes_path(context: Context) -> Comparison:
+def leave_classes_open(context: Context) -> Comparison:
     """Leave the theorem on several classes open, with the last hard margin."""
     measured = common.last_value(context.trace("hard_margin"))
     reason = "gamma* of several classes is not computed, and one run is one point of the path"
     return common.leave_open(">=", common.NAN, measured, reason, "margins")
 
 
-def approximate_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+def near_minimiser_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     text = "L_lambda(Theta) <= alpha L_lambda(Theta_lambda), alpha <= 2, lambda small as stated"
     return (
         common.loss_is(context.run, "logistic"),
-        positive_best(context),
+        positive_best_margin(context),
         Hypothesis(text, "alpha <= 2", "the global minimum is not known", None),
     )
 
 
-def approximate(context: Context) -> Comparison:
+def compare_near_minimiser_margin(context: Context) -> Comparison:
     measured = common.last_value(context.trace("hard_margin"))
     # gamma*/(10 alpha) at alpha = 2, the largest of the theorem.
-    return common.compare_once(">=", best(context, False) / 20.0, measured, "margins", frame=-1)
+    return common.compare_once(
+        ">=", best_margin(context, False) / 20.0, measured, "margins", frame=-1
+    )
 
 
-def unit_nodes(context: Context) -> tuple[Hypothesis, ...]:
+def unit_neuron_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypothesis |v_j| <= 1 on fixed inner weights, which |Theta|^2 does not include."""
     text = "every weight counts in |Theta|: fixed inner weights have |v_j| <= 1"
     fixed = context.run.network.fixed.get("V")
@@ -161,23 +169,23 @@ def unit_nodes(context: Context) -> tuple[Hypothesis, ...]:
     return (common.at_most(text, 1.0, float(np.linalg.norm(fixed, axis=1).max())),)
 
 
-def never_above(context: Context) -> Comparison:
+def compare_margin_with_best(context: Context) -> Comparison:
     trace = context.trace("hard_margin")
     # hard <= l1/2 <= gamma* requires min p >= 0: with a misclassified example a larger norm
     # increases the margin (docs/theory.md, 3.4).
     comparison = common.compare_all_frames(
-        "<=", best(context, True), trace, "margins", trace >= 0.0
+        "<=", best_margin(context, True), trace, "margins", trace >= 0.0
     )
-    return common.where_proved(context, best_name(context.run), comparison)
+    return common.where_proved(context, best_margin_name(context.run), comparison)
 
 
-def separating(context: Context) -> tuple[Hypothesis, ...]:
+def separation_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     margin = context.trace("hard_margin")
     least = common.at_least("a separating Theta: its margin", 0.0, margin)
     return common.known_law(context.run, "independent examples"), least
 
 
-def generalisation(context: Context) -> Comparison:
+def compare_error_with_margin_bound(context: Context) -> Comparison:
     """Compare the test error with the bound for depth q = 2.
 
     C/(gamma sqrt2 sqrt n) + sqrt(ln log2(4C/gamma)/n) + sqrt(ln(1/delta)/n).
@@ -197,7 +205,7 @@ def is_perturbed(run: Run) -> bool:
     return bool(run.experiment.dynamics.kind == "perturbed")
 
 
-def differentiable() -> Hypothesis:
+def differentiable_features() -> Hypothesis:
     """Return the hypothesis of a regularity that ReLU networks lack."""
     return Hypothesis("Assumption 3.1: Phi differentiable", "smooth", "ReLU (footnote 3)", False)
 
@@ -205,14 +213,14 @@ def differentiable() -> Hypothesis:
 def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     sigma = float(getattr(context.run.experiment.dynamics, "sigma", 0.0))
     return (
-        differentiable(),
+        differentiable_features(),
         Hypothesis(
             "sigma = exp(-d log(1/e) poly)", "unquantified", common.format_number(sigma), None
         ),
     )
 
 
-def flow_risk(context: Context) -> Comparison:
+def compare_last_risk_with_first(context: Context) -> Comparison:
     trace = context.trace("risk")
     return common.compare_once("<=", float(trace[0]), float(trace[-1]), "log10_risk", frame=-1)
 
@@ -225,20 +233,20 @@ STATEMENTS = (
         "Theorem 2.1 (i)",
         "With d^2 samples or fewer the kernel still errs.",
         r"\Pr[y f_{\mathrm{kernel}}(x) \leq 0] = \Omega(1), \quad n \leq d^2",
-        is_kernel_on_d,
+        is_kernel_on_wei19_data,
         f"{D_WHERE}, kernel predictors",
         gap_hypotheses,
-        kernel_gap,
+        compare_kernel_error,
         constants=False,
     ),
     of_wei19(
         "Theorem 2.1 (ii)",
         "The regularised network needs of order d samples.",
         r"\Pr[y f(x) \leq 0] \lesssim \sqrt{d / n}",
-        is_net_on_d,
+        is_network_on_wei19_data,
         f"{D_WHERE}, logistic loss",
-        net_hypotheses,
-        net_gap,
+        network_hypotheses,
+        compare_network_error,
         "The text's O(d^2) samples are O(d).",
         constants=False,
     ),
@@ -248,7 +256,7 @@ STATEMENTS = (
         r"\min_{t \leq t_\epsilon} L[\rho_t] - L^* \leq \epsilon",
         *PERTURBED,
         flow_hypotheses,
-        flow_risk,
+        compare_last_risk_with_first,
         "In Example 3.2 the regulariser is a sum over i, in (2.2) a mean.",
         constants=False,
     ),
@@ -257,34 +265,34 @@ STATEMENTS = (
         "Margins of regularised minimisers converge to the maximum margin.",
         r"\gamma_\lambda \rightarrow \gamma^*, \quad \lambda \rightarrow 0",
         *PENALISED,
-        path_hypotheses,
-        path,
+        minimiser_hypotheses,
+        compare_minimiser_margin,
     ),
     of_wei19(
         "Theorem C.1",
         "With several classes, margins of regularised minimisers converge too.",
         r"\gamma_\lambda \rightarrow \gamma^*, \quad \lambda \rightarrow 0",
-        many_classes,
+        has_many_classes,
         "multiclass with l2 > 0",
         classes_hypotheses,
-        classes_path,
+        leave_classes_open,
     ),
     of_wei19(
         "Theorem C.2",
         "Near-minimisers have a tenth of the maximum margin, or a twentieth.",
         r"\gamma' \geq \gamma^* / (10\, \alpha), \quad \alpha \leq 2",
         *PENALISED,
-        approximate_hypotheses,
-        approximate,
+        near_minimiser_hypotheses,
+        compare_near_minimiser_margin,
     ),
     of_wei19(
         "Theorem 4.3, Proposition B.10",
         "No width has a larger margin than gamma*.",
         r"\gamma(\Theta) \leq \gamma^*_m \leq \gamma^*_{n+1} = \gamma_{\ell_1} / 2",
-        bounded_margin,
+        has_bounded_margin,
         "standard, scalar, normalised; bias in one dimension",
-        unit_nodes,
-        never_above,
+        unit_neuron_hypotheses,
+        compare_margin_with_best,
     ),
     of_wei19(
         "Corollary 4.2, Proposition D.1",
@@ -292,8 +300,8 @@ STATEMENTS = (
         r"L(\Theta) \lesssim \frac{C}{\gamma \sqrt{2 n}} + \epsilon(\gamma)",
         is_fully_trained,
         "trained two-layer networks",
-        separating,
-        generalisation,
+        separation_hypotheses,
+        compare_error_with_margin_bound,
         constants=False,
     ),
 )

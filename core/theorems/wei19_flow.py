@@ -13,7 +13,7 @@ from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.wei19 import (
     PERTURBED,
-    differentiable,
+    differentiable_features,
     global_minimiser,
     is_fully_trained,
     is_perturbed,
@@ -30,12 +30,12 @@ MOST_VALUES = 250_000  # n m of the features of a linear program
 def smooth_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     kind = context.run.experiment.dynamics.kind
     return (
-        differentiable(),
+        differentiable_features(),
         Hypothesis("rho follows (3.2)", "the perturbed flow", kind, is_perturbed(context.run)),
     )
 
 
-def slopes_of(run: Run, flat: Array) -> tuple[Array, Array]:
+def risk_gradients(run: Run, flat: Array) -> tuple[Array, Array]:
     """Return gradients of the penalised risk and of the risk.
 
     Parameters
@@ -58,7 +58,7 @@ def slopes_of(run: Run, flat: Array) -> tuple[Array, Array]:
     return np.asarray(slope + 2.0 * run.experiment.loss.l2 * flat), np.asarray(g)
 
 
-def terms(run: Run, index: int) -> tuple[float, float, float]:
+def objective_derivative_terms(run: Run, index: int) -> tuple[float, float, float]:
     """Return (-sigma E_rho L', sigma E_U L', -E_rho |v|^2) of a frame.
 
     With theta_j = sqrt(m) w_j of mass 1/m: E_rho L' = sum_i g_i f(x_i) + lambda |W|^2, E_rho |v|^2
@@ -66,12 +66,12 @@ def terms(run: Run, index: int) -> tuple[float, float, float]:
     """
     flat, l2 = run.parameters(index), float(run.experiment.loss.l2)
     sigma = float(getattr(run.experiment.dynamics, "sigma", 0.0))
-    slope, g = slopes_of(run, flat)
+    slope, g = risk_gradients(run, flat)
     mean = float(g @ run.network.outputs(flat, run.inputs)) + l2 * float(flat @ flat)
     return -sigma * mean, sigma * l2, -float(slope @ slope)
 
 
-def objective(run: Run, index: int, h: float) -> float:
+def objective_after_step(run: Run, index: int, h: float) -> float:
     """Return L of rho + h (-sigma rho + sigma U - div(v rho)), the update of E.21, at a frame.
 
     Parameters
@@ -89,27 +89,27 @@ def objective(run: Run, index: int, h: float) -> float:
     """
     flat, l2 = run.parameters(index), float(run.experiment.loss.l2)
     sigma = float(getattr(run.experiment.dynamics, "sigma", 0.0))
-    stepped = flat - h * slopes_of(run, flat)[0]
+    stepped = flat - h * risk_gradients(run, flat)[0]
     factor = 1.0 - h * sigma
     f = factor * run.network.outputs(stepped, run.inputs)
     risk = float(np.exp(run.loss.log_risk(run.loss.scores(f, run.dataset.y))))
     return risk + l2 * (factor * float(stepped @ stepped) + h * sigma)
 
 
-def decrease(context: Context) -> Comparison:
+def compare_objective_derivative(context: Context) -> Comparison:
     """Compare dL/dt, by a central difference of L, with its formula, over the terms' sizes."""
     run = context.run
     errors = np.full(run.frames, np.nan)
     for k in range(run.frames):
-        parts = terms(run, k)
+        parts = objective_derivative_terms(run, k)
         size = sum(abs(part) for part in parts)
         if not size > 0.0:
             continue
         # Changes L by at most one part in 1e5.
-        h = STEP * objective(run, k, 0.0) / size
+        h = STEP * objective_after_step(run, k, 0.0) / size
         if not h > 0.0:  # L = 0
             continue
-        rate = (objective(run, k, h) - objective(run, k, -h)) / (2.0 * h)
+        rate = (objective_after_step(run, k, h) - objective_after_step(run, k, -h)) / (2.0 * h)
         errors[k] = abs(rate - sum(parts)) / size
     return common.compare_all_frames("<=", ROOM, errors, "log10_risk")
 
@@ -117,7 +117,7 @@ def decrease(context: Context) -> Comparison:
 # ---------------------------------------------------------------------------------- Theorem B.9
 
 
-def regression(run: Run) -> bool:
+def is_regression(run: Run) -> bool:
     """Return True for a trained network with two layers, the squared loss and a penalty."""
     squared = run.loss.kind == "squared" and run.experiment.loss.l2 > 0.0
     small = run.dataset.n * run.network.m <= MOST_VALUES
@@ -125,7 +125,7 @@ def regression(run: Run) -> bool:
 
 
 @cached_per_frame
-def fitting_norm(run: Run, index: int) -> float:
+def smallest_fitting_norm(run: Run, index: int) -> float:
     """Return |Theta|^2 of the smallest network with a frame's directions that fits; may be inf.
 
     min 2 |beta|_1 over sum_j beta_j relu(<v_j/|v_j|, x_i>) = y_i, balanced layers (each node has
@@ -150,7 +150,7 @@ def fitting_norm(run: Run, index: int) -> float:
 
 def regression_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     run = context.run
-    fits = math.isfinite(fitting_norm(run, run.frames - 1))
+    fits = math.isfinite(smallest_fitting_norm(run, run.frames - 1))
     return (
         common.loss_is(run, "squared"),
         Hypothesis(
@@ -163,13 +163,13 @@ def regression_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def regression_path(context: Context) -> Comparison:
+def compare_regression_objective(context: Context) -> Comparison:
     """Compare L_lambda(Theta_T) with lambda |Theta*|^2, |Theta*|^2 from above."""
     run = context.run
     index, l2 = run.frames - 1, float(run.experiment.loss.l2)
     flat = run.parameters(index)
     measured = float(context.trace("risk")[index]) + l2 * float(flat @ flat)
-    largest = fitting_norm(run, index)
+    largest = smallest_fitting_norm(run, index)
     if not math.isfinite(largest):
         reason = "no network that fits is known: none has the run's directions"
         return common.leave_open("<=", common.NAN, measured, reason, "log10_risk")
@@ -184,17 +184,17 @@ STATEMENTS = (
         r"\sigma \mathbb{E}_{U} L'[\rho_t] - \mathbb{E}_{\rho_t} \Vert v[\rho_t] \Vert^2",
         *PERTURBED,
         smooth_hypotheses,
-        decrease,
+        compare_objective_derivative,
     ),
     of_wei19(
         "Theorem B.9",
         "Weak regularisation finds the smallest network that fits.",
         r"L_\lambda(\Theta_\lambda) \leq \lambda \Vert \Theta^* \Vert^2, \quad "
         r"\Vert \Theta_\lambda \Vert \rightarrow \Vert \Theta^* \Vert",
-        regression,
+        is_regression,
         "the standard network, squared loss with l2 > 0",
         regression_hypotheses,
-        regression_path,
+        compare_regression_objective,
         "Printed |Theta| -> |Theta*|^2, a square too many. Theta* is bounded by the smallest "
         "network with the run's own directions that fits.",
     ),

@@ -17,7 +17,7 @@ from core.problem.problem import Problem
 from core.run_files.frame import Frame
 from core.runs import Recorder, Run, open_run
 from core.theorems.registry import STATEMENTS
-from core.theorems.statement import Comparison, Context, Verdict, assess, within_error
+from core.theorems.statement import Comparison, Context, Verdict, allow_integration_error, assess
 from core.training.trajectory import chunks, run
 from tests.problems import margin_of, problem
 
@@ -160,7 +160,7 @@ def test_what_is_within_the_integration_error_holds_and_says_so(tmp_path: Path) 
     at = problem("dynamics.until_log10_time=30", "recording.frames=20")
     with recorded(at, tmp_path / "run.msrun") as found:
         measured = 0.03
-        inside = within_error(found, made_up(found, measured * (1.0 + 1e-8), measured))
+        inside = allow_integration_error(found, made_up(found, measured * (1.0 + 1e-8), measured))
         assert inside.holds is False  # the first frame has no error to allow it
         trace = np.full(found.frames, measured * (1.0 + 1e-8))
         trace[0] = measured
@@ -175,9 +175,9 @@ def test_what_is_within_the_integration_error_holds_and_says_so(tmp_path: Path) 
                 trace,
                 np.full(found.frames, measured),
             )
-        assert within_error(found, own).holds is True
-        assert "within the integration error" in within_error(found, own).why
-        outside = within_error(found, made_up(found, measured + 0.01, measured))
+        assert allow_integration_error(found, own).holds is True
+        assert "within the integration error" in allow_integration_error(found, own).why
+        outside = allow_integration_error(found, made_up(found, measured + 0.01, measured))
         assert outside.holds is False
 
 

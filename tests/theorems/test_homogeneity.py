@@ -13,7 +13,7 @@ from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.theorems import common, homogeneity_margins
 from core.theorems.statement import Assessment, Context, Verdict
-from core.theorems.telgarsky22_global import reference_nodes
+from core.theorems.telgarsky22_global import n_reference_neurons
 from tests.support.judged_runs import condition, exactly, of_paper, problem_of, recorded_run
 
 DELTA, D, N, M = 0.1, 6, 16, 48
@@ -301,7 +301,7 @@ def test_the_double_exponential_time(
 ) -> None:
     """log10 of e + exp(exp(4 n R/gamma)), where that is a number at all."""
     monkeypatch.setattr(homogeneity_margins, "distance_r", lambda context: exponent / (4 * N))
-    log10_time = homogeneity_margins.second_log10(Context(late, {}), 1.0)
+    log10_time = homogeneity_margins.second_log10_time(Context(late, {}), 1.0)
     assert log10_time == pytest.approx(math.log10(math.e + math.exp(math.exp(exponent))))
 
 
@@ -376,7 +376,7 @@ def test_example_4_1(tmp_path: Path, k: int, d: int, measured: float) -> None:
     with recorded_run(tmp_path / "run", at) as run:
         one = of_paper(run, margins, "homogeneity")["Example 4.1"]
         # r = 4 nodes is the 2-parity's own reference network.
-        assert (reference_nodes(Context(run, margins)) == 4.0) == (k == 2)
+        assert (n_reference_neurons(Context(run, margins)) == 4.0) == (k == 2)
     assert one.verdict is Verdict.TEXT_SLIP
     assert one.verdict.value == "the text's constant does not hold"
     assert one.comparison.bound == pytest.approx(1 / (k * math.sqrt(d)))

@@ -23,10 +23,10 @@ from core.theorems.statement import Assessment, Context, Verdict, assess
 from core.theorems.telgarsky22_data import (
     SEED,
     Mixture,
-    fit,
+    fit_mixture,
     margin_lower_bound,
-    nodes,
     outer_transport,
+    sample_features,
 )
 from core.theorems.telgarsky22_lemmas import linear_network
 from tests.support.judged_runs import (
@@ -75,7 +75,7 @@ def test_nodes_have_their_law_in_the_span_of_the_examples(d: int) -> None:
     """As drawn in R^d: first and second moments within five standard errors."""
     generator = np.random.default_rng(5)
     x = generator.normal(0.0, 0.4, (4, d))
-    found = np.concatenate(list(nodes(x, 2**15, 3)))
+    found = np.concatenate(list(sample_features(x, 2**15, 3)))
     v = generator.standard_normal((2**15, d)) / math.sqrt(d)
     kept = np.square(v).sum(axis=1) + np.square(generator.standard_normal(2**15)) < 4.0
     wanted = np.maximum(v @ x.T, 0.0) * kept[:, None]
@@ -88,13 +88,13 @@ def test_nodes_have_their_law_in_the_span_of_the_examples(d: int) -> None:
 def test_the_weights_of_the_transport_are_those_of_a_linear_program(standard: Run) -> None:
     """min over q in the simplex of mean_j |sum_i q_i G_ji| by HiGHS, on 400 nodes."""
     x, y = standard.dataset.x, standard.dataset.y
-    G = np.concatenate(list(nodes(x, 400, SEED))) * y
+    G = np.concatenate(list(sample_features(x, 400, SEED))) * y
     N, n = G.shape
     cost = np.concatenate([np.zeros(n), np.full(N, 1.0 / N)])
     above = np.block([[G, -np.eye(N)], [-G, -np.eye(N)]])
     total = np.concatenate([np.ones(n), np.zeros(N)])[None]
     best = linprog(cost, A_ub=above, b_ub=np.zeros(2 * N), A_eq=total, b_eq=[1.0]).fun
-    mixture = fit(G)
+    mixture = fit_mixture(G)
     q = mixture.q
     assert best >= (mixture.theta(G) @ G).min() / N >= 0.95 * best
     assert (q >= 0.0).all()
@@ -119,7 +119,9 @@ def test_the_transport_nearly_has_the_largest_margin_of_the_outer_layer() -> Non
     cost, columns = np.append(np.zeros(count), -1.0), np.column_stack([-G.T / count, np.ones(8)])
     within = [(-1.0, 1.0)] * count + [(None, None)]
     largest = -length * linprog(cost, A_ub=columns, b_ub=np.zeros(8), bounds=within).fun
-    found = margin_lower_bound(x, y, fit(np.concatenate(list(nodes(x, 16_000, SEED))) * y))
+    found = margin_lower_bound(
+        x, y, fit_mixture(np.concatenate(list(sample_features(x, 16_000, SEED))) * y)
+    )
     assert 0.8 * largest < found < largest
 
 

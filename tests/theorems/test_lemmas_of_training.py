@@ -16,9 +16,9 @@ import pytest
 from scipy.optimize import minimize
 
 from core.runs import Run
-from core.theorems.batchnorm_alignment import complexity, sign_vectors
+from core.theorems.batchnorm_alignment import rademacher_complexity, sign_vectors
 from core.theorems.statement import Verdict
-from core.theorems.wei19_flow import fitting_norm, terms
+from core.theorems.wei19_flow import objective_derivative_terms, smallest_fitting_norm
 from tests.support.judged_runs import condition, exactly, of_paper, problem_of, recorded_run
 from tests.theorems.differences import physical, slopes
 
@@ -106,7 +106,7 @@ def test_lemma_f_1(normalising: Run) -> None:
     longest, rho = np.linalg.norm(V_0, axis=1).max(), np.linalg.norm(parts["V"] - V_0)
     assert one.comparison.bound == pytest.approx(4 * size * (longest + rho) / math.sqrt(n))
     assert one.comparison.holds is True
-    assert complexity(x, V_0) > 0.01  # of B, where 4 B rho/sqrt(n) with rho = 0 is 0
+    assert rademacher_complexity(x, V_0) > 0.01  # of B, where 4 B rho/sqrt(n) with rho = 0 is 0
 
 
 def test_signs_are_all_there_or_drawn() -> None:
@@ -130,7 +130,7 @@ def test_lemma_e_7_particle_by_particle(tmp_path: Path) -> None:
     at = problem_of({"m": m}, dynamics, {"kind": "logistic", "l2": l2}, data, frames=3)
     with recorded_run(tmp_path / "run", at) as run:
         one = of_paper(run, {}, "wei19", DELTA)["Lemma E.7"]
-        found = [terms(run, k) for k in range(run.frames)]
+        found = [objective_derivative_terms(run, k) for k in range(run.frames)]
         last = run.network.unpack(run.parameters(run.frames - 1))
         x, y = run.dataset.x, run.dataset.y
     theta = math.sqrt(m) * np.concatenate([last["a"][:, None], last["V"]], axis=1)
@@ -176,7 +176,7 @@ def test_theorem_b_9(tmp_path: Path) -> None:
         parts = run.network.unpack(run.parameters(last))
         z = (parts["V"] / np.linalg.norm(parts["V"], axis=1, keepdims=True)) @ x.T
         smallest = 2.0 / z[:, 0].max() + 2.0 / z[:, 1].max()
-        assert fitting_norm(run, last) == pytest.approx(smallest)
+        assert smallest_fitting_norm(run, last) == pytest.approx(smallest)
         f = np.maximum(parts["V"] @ x.T, 0.0).T @ parts["a"]
         squared = float(np.square(run.parameters(last)).sum())
     assert one.comparison.bound == pytest.approx(l2 * smallest)

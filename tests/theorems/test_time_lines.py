@@ -15,7 +15,7 @@ from core.runs.meta import Reason
 from core.runs.run_file import Event, Index
 from core.theorems.report import timing_words
 from core.theorems.statement import Assessment, Comparison, Hypothesis, Verdict, make_timing
-from core.theorems.states import State, all_of, met_of, spans, state_of
+from core.theorems.states import State, combine_states, met_of, state_of, state_spans
 from tests.support.judged_runs import Margins, exactly, judge, problem_of, recorded_run
 from tests.theorems.gallery import GALLERY
 from tests.theorems.test_statements import made_up
@@ -92,7 +92,7 @@ def told_by_its_line(one: Assessment) -> Verdict | None:
     assert one.premises is not None
     if not one.statement.constants:
         return Verdict.NO_CONSTANT
-    lines = {span.state for span in spans(one.comparison.states)}
+    lines = {span.state for span in state_spans(one.comparison.states)}
     met = one.premises[-1] == State.HOLDS
     if one.comparison.limit:
         if one.comparison.states[-1] == State.HOLDS:
@@ -194,17 +194,17 @@ def test_some_hypotheses_end_and_some_begin(tmp_path: Any) -> None:
     with recorded_run(tmp_path / "run", at) as run:
         one = judge(run, {})["telgarsky22", "Lemma A.4"]
         risk = next(h for h in one.hypotheses if h.text.startswith("log10 R"))
-        assert [span.state for span in spans(risk.at)] == [State.FAILS, State.HOLDS]
+        assert [span.state for span in state_spans(risk.at)] == [State.FAILS, State.HOLDS]
         assert one.premises.tolist() == risk.at.tolist()
         # Closed form: the first frame at which the sum of the losses is below 1.
         from core.observables.registry import OBSERVABLES
 
         sums = run.dataset.n * OBSERVABLES["risk"].trace(run)
         first = int(np.flatnonzero(sums < 1.0)[0])
-        assert spans(risk.at)[1].first == first
+        assert state_spans(risk.at)[1].first == first
         # What it says begins a frame later: it is about what the norm does from there on.
         assert one.comparison.states is not None
-        assert [span.state for span in spans(one.comparison.states)] == [
+        assert [span.state for span in state_spans(one.comparison.states)] == [
             State.SILENT,
             State.HOLDS,
         ]
@@ -266,10 +266,10 @@ def test_conditions_together() -> None:
     """By the table of both: a failure decides, and what is open leaves the rest open."""
     for first in (True, False, None):
         for second in (True, False, None):
-            both = all_of((state_of(first), state_of(second)), 2)
+            both = combine_states((state_of(first), state_of(second)), 2)
             if first is False or second is False:
                 assert both.tolist() == [State.FAILS] * 2
             else:
                 assert met_of(int(both[0])) is (True if first and second else None)
-    assert all_of((), 2).tolist() == [State.HOLDS] * 2
+    assert combine_states((), 2).tolist() == [State.HOLDS] * 2
     assert Hypothesis("always", "", "", None).states() == State.OPEN

@@ -26,12 +26,12 @@ from core.studies.trials import Trial
 from core.theorems.frei23_points import (
     TOLERANCE,
     KktPoint,
-    equal_margins,
-    lengths,
-    linear_margins,
-    linear_norm,
-    slope,
-    two_directions,
+    input_length_range,
+    largest_margin_deviation,
+    largest_neuron_spread,
+    leaky_slope,
+    relative_linear_norm,
+    smallest_linear_margin,
 )
 from core.theorems.statement import Context
 
@@ -117,7 +117,7 @@ def multipliers_within(point: KktPoint, context: Context) -> float:
 
     The lambda_i are fitted by least squares to v and u, which are such combinations.
     """
-    gamma, (lower, upper) = slope(context.run), lengths(context.run)
+    gamma, (lower, upper) = leaky_slope(context.run), input_length_range(context.run)
     sides = [np.where(point.y == sign, 1.0, -gamma)[:, None] * point.x for sign in (1.0, -1.0)]
     matrix = np.concatenate(sides, axis=1).T / np.sqrt(point.m)
     multipliers = np.linalg.lstsq(matrix, np.concatenate([point.v, point.u]), rcond=None)[0]
@@ -145,14 +145,14 @@ def disagreements(point: KktPoint, context: Context) -> float:
 
 def length_of_linear(point: KktPoint, context: Context) -> float:
     """Return |z| (kappa + gamma)/(2 |z*|); infinite if some y_i <z, x_i> < 1, to a thousandth."""
-    separates = linear_margins(point, context) >= 1.0 - TOLERANCE
-    return linear_norm(point, context) if separates else float("inf")
+    separates = smallest_linear_margin(point, context) >= 1.0 - TOLERANCE
+    return relative_linear_norm(point, context) if separates else float("inf")
 
 
 LEAKY: Functions = MappingProxyType(
     {
-        "1": item(equal_margins),
-        "2": item(two_directions),
+        "1": item(largest_margin_deviation),
+        "2": item(largest_neuron_spread),
         "3": item(multipliers_within),
         "6": item(disagreements),
         "7": item(length_of_linear),
