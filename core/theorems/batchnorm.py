@@ -1,4 +1,4 @@
-"""batchnorm: Assumptions 1.1 and 1.2, Proposition 1.1, Theorems 2.1 and 2.2, appendix C."""
+"""batchnorm: Assumptions 1.1 and 1.2, Proposition 1.1, Theorems 2.1 and 2.2."""
 
 from __future__ import annotations
 
@@ -25,18 +25,22 @@ def is_normalised(run: Run) -> bool:
 
 
 def is_by_sgd(run: Run) -> bool:
+    """Return True for a network of `is_normalised` that SGD trains."""
     return is_normalised(run) and isinstance(run.experiment.dynamics, StochasticGradientDescent)
 
 
 def is_by_descent(run: Run) -> bool:
+    """Return True for a network of `is_normalised` that full-batch gradient descent trains."""
     return is_normalised(run) and isinstance(run.experiment.dynamics, GradientDescent)
 
 
 def is_on_dyadic_data(run: Run) -> bool:
+    """Return True for a network of `is_normalised` on the dyadic set."""
     return is_normalised(run) and isinstance(run.experiment.data, DyadicData)
 
 
 def network_of(run: Run) -> BatchNorm:
+    """Return the run's network, typed: it must be a `BatchNorm`."""
     assert isinstance(run.network, BatchNorm)
     return run.network
 
@@ -143,10 +147,15 @@ def training_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 2.1: `training_hypotheses`, a fresh example each step."""
     return *training_hypotheses(context), common.one_fresh_example(context.run, "fresh examples")
 
 
 def compare_sgd_error(context: Context) -> Comparison:
+    """Compare min over s < t of the test error with the bound that E.5 proves.
+
+    2^23 eps_N^4/(gamma^2 t) + 4 ln(1/delta)/t.
+    """
     run = context.run
     t = common.counted_steps(run)
     first = common.divide(2.0**23 * eps_n(run) ** 4, common.power(start_margin(context), 2)) / t
@@ -156,6 +165,10 @@ def compare_sgd_error(context: Context) -> Comparison:
 
 
 def compare_descent_error(context: Context) -> Comparison:
+    """Compare the test error with the bound of Theorem 2.2, an O(.).
+
+    2^17 m^(1/3) eps_N^4/(gamma^(1/3) t sqrt n) + 4 ln(1/delta)/t.
+    """
     run = context.run
     t, n, m = common.counted_steps(run), run.dataset.n, run.network.m
     root = max(start_margin(context), 0.0) ** (1.0 / 3.0)
@@ -182,17 +195,20 @@ def outer_radius(context: Context) -> float:
 
 
 def compare_sgd_outer(context: Context) -> Comparison:
+    """Compare |U_t - U_0|, U = (a, c), with `outer_radius` at every frame."""
     trace = context.trace("outer_displacement")
     return common.compare_all_frames("<=", outer_radius(context), trace, "outer_displacement")
 
 
 def compare_descent_outer(context: Context) -> Comparison:
+    """Compare |U_t - U_0|, U = (a, c), with 8 at every frame."""
     return common.compare_all_frames(
         "<=", 8.0, context.trace("outer_displacement"), "outer_displacement"
     )
 
 
 def compare_inner(context: Context) -> Comparison:
+    """Compare |V_t - V_0| with 1/(2 eps_N) at every frame."""
     bound = 1.0 / (2.0 * eps_n(context.run))
     return common.compare_all_frames(
         "<=", bound, context.trace("inner_displacement"), "inner_displacement"
@@ -214,6 +230,7 @@ def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_assumption_1_1(context: Context) -> Comparison:
+    """Compare max_j 1/N(v_j) at the start with eps_N."""
     return common.compare_once(
         "<=", eps_n(context.run), largest_inverse(context.run), "smallest_normaliser"
     )
@@ -228,6 +245,7 @@ def compare_assumption_1_2(context: Context) -> Comparison:
 
 
 def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Proposition 1.1: the start, eps = 0, and a width not stated."""
     m, eps = str(context.run.network.m), float(network_of(context.run).eps)
     return (
         *gaussian_start(context),
@@ -239,42 +257,11 @@ def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_dyadic_margin(context: Context) -> Comparison:
+    """Compare gamma_a, from above, with (sqrt(d)/40) sqrt(3/(4^(d+1) - 4))."""
     d = context.run.dataset.d
     # With the best a: the proof's choice has a negative margin unless m is far above 4^d.
     bound = math.sqrt(d) / 40.0 * math.sqrt(3.0 / (4.0 ** (d + 1) - 4.0))
     return common.compare_once(">=", bound, context.upper("gamma_a"))
-
-
-# ------------------------------------------------------------------------------ Lemmas C.1, C.2
-
-
-def compare_start_outputs(context: Context) -> Comparison:
-    run = context.run
-    p = run.network.margins(run.origin, run.inputs, run.dataset.y)
-    bound = 4.0 * eps_n(run) * common.log_term(run.dataset.n, context.delta)
-    return common.compare_once("<=", bound, float(np.abs(p).max()), frame=0)
-
-
-def compare_start_outer(context: Context) -> Comparison:
-    run = context.run
-    a = run.network.unpack(run.origin)["a"]
-    bound = 1.0 + math.sqrt(2.0 * math.log(1.0 / context.delta) / run.network.m)
-    return common.compare_once("<=", bound, float(np.linalg.norm(a)), frame=0)
-
-
-def compare_start_inner(context: Context) -> Comparison:
-    """Compare the larger of max_j |v_j|/2 and max_j 1/(5 |v_j|) with 1."""
-    run = context.run
-    # One number for both parts of the lemma: at most 1 if both hold.
-    sizes = np.linalg.norm(run.network.directions(run.origin), axis=1)
-    largest = float(max(sizes.max() / 2.0, 1.0 / (5.0 * sizes.min())))
-    return common.compare_once("<=", 1.0, largest, frame=0)
-
-
-def start_inner_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    d = float(context.run.dataset.d)
-    dimension = common.at_least("dimension d (for 1/|v_j|)", 2.0, d)
-    return *gaussian_start(context), width_at_most(context), dimension
 
 
 NORMALISED = (is_normalised, "batch_norm")
@@ -371,28 +358,5 @@ STATEMENTS = (
         *BY_DESCENT,
         compare_inner,
         TWICE,
-    ),
-    of_batchnorm(
-        "Lemma C.1",
-        "Initial outputs are small.",
-        r"\max_i |p_i(W_0)| \leq 4\, \epsilon_N \ln(n / \delta)",
-        *NORMALISED,
-        standing_hypotheses,
-        compare_start_outputs,
-    ),
-    of_batchnorm(
-        "Lemma C.2 (outer)",
-        "The outer layer has an initial norm of about one.",
-        r"\Vert a_0 \Vert \leq 1 + \sqrt{2 \ln(1/\delta) / m}",
-        *FROM_START,
-        compare_start_outer,
-    ),
-    of_batchnorm(
-        "Lemma C.2 (inner)",
-        "No inner weight is initially long or short.",
-        r"\max_j |v_j| \leq 2, \quad \max_j 1 / |v_j| \leq 5",
-        *NORMALISED,
-        start_inner_hypotheses,
-        compare_start_inner,
     ),
 )

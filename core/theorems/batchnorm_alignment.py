@@ -46,6 +46,7 @@ def inner_radius(run: Run) -> float:
 
 
 def alignment_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma D.3: the start, gamma > 0, the width, and R >= 8."""
     lemma = width_hypotheses(context, trained=False)
     return (
         *standing_hypotheses(context),
@@ -149,6 +150,7 @@ def compare_progress(context: Context, reference: Reference) -> Comparison:
 
 
 def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma E.1: the start, the width, and the last distances."""
     run = context.run
     outer, inner = (
         common.last_value(context.trace(name))
@@ -179,6 +181,7 @@ def compare_outer_gradient(context: Context) -> Comparison:
 
 
 def ball_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypothesis of Lemma F.1 on the data, |x_i - mu| <= 1."""
     return (standing_hypotheses(context)[0],)
 
 
@@ -201,7 +204,7 @@ def rademacher_complexity(inputs: Array, V: Array) -> float:
     """Return (1/n) E_eps max over j and both signs s of |sum_i eps_i relu(s <v_j, x_i - mu>)|.
 
     This is the Rademacher complexity of the networks with these V and |a_j c_j/N(v_j)|_1 <= 1,
-    whose best choice puts all weight on one node.
+    whose best choice puts all weight on one neuron.
     """
     Z = inputs @ V.T
     features = np.concatenate([np.maximum(Z, 0.0), np.maximum(-Z, 0.0)], axis=1)

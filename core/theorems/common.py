@@ -18,6 +18,11 @@ from numpy.typing import NDArray
 from core.runs import Run
 from core.study_file.experiment import LOSSES
 from core.theorems import states
+from core.theorems.arithmetic import divide as divide
+from core.theorems.arithmetic import format_number as format_number
+from core.theorems.arithmetic import log as log
+from core.theorems.arithmetic import log_term as log_term
+from core.theorems.arithmetic import power as power
 from core.theorems.statement import Comparison, Context, Hypothesis, proved_below
 from core.theorems.states import State
 
@@ -26,22 +31,6 @@ HOMOGENEOUS_ROOM = 1e-6  # relative tolerance: a user's network may compute in f
 ROUNDING = states.ROUNDING
 NAN = float("nan")
 INFINITE = "the bound or the measured value is infinite"
-
-
-def format_number(value: float) -> str:
-    """Return a number with three digits: 1.1e9 and not 1100000000.
-
-    >>> tuple(map(format_number, (1.1e9, 256.0, 0.0511, float("nan"), float("inf"))))
-    ('1.1e9', '256', '0.0511', 'not known', 'infinite')
-    """
-    if math.isnan(value):
-        return "not known"
-    if math.isinf(value):
-        return "infinite" if value > 0.0 else "-infinite"
-    if value == round(value) and abs(value) < 1e5:
-        return str(int(value))
-    mantissa, _, exponent = f"{value:.3g}".partition("e")
-    return mantissa if not exponent else f"{mantissa}e{int(exponent)}"
 
 
 def at_least(text: str, needed: Any, present: Any) -> Hypothesis:
@@ -110,6 +99,7 @@ def width(run: Run, needed: Any, formula: str) -> Hypothesis:
 
 
 def loss_is(run: Run, *kinds: str) -> Hypothesis:
+    """Return the hypothesis that the run's loss is one of `kinds`."""
     kind = run.loss.kind
     return Hypothesis("loss", " or ".join(kinds), kind, kind in kinds)
 
@@ -272,6 +262,19 @@ def where_proved(context: Context, name: str, comparison: Comparison) -> Compari
 
 
 def leave_open(sense: str, bound: float, measured: float, cause: str, view: str = "") -> Comparison:
+    """Return an undecided comparison, with its numbers and the reason.
+
+    Parameters
+    ----------
+    sense : str
+        "<=" or ">=": measured `sense` bound.
+    bound, measured : float
+        Numbers to show; NaN where unknown.
+    cause : str
+        Why nothing can be decided, as a sentence without a full stop.
+    view : str
+        Observable or "margins", beside which a plot shows the comparison; "" for none.
+    """
     return Comparison(sense, bound, measured, None, view, why=cause)
 
 
@@ -337,6 +340,7 @@ def log_times(run: Run) -> Array:
 
 
 def last_log10_time(run: Run) -> float:
+    """Return log10 t of the last frame; -inf at t = 0."""
     return float(run.log10_time[run.frames - 1])
 
 
@@ -350,44 +354,6 @@ def step_size(run: Run) -> float:
     """Return the constant step eta; NaN for dynamics without one."""
     step = getattr(run.experiment.dynamics, "step", None)
     return NAN if step is None else float(step)
-
-
-def log_term(count: Any, delta: float) -> Any:
-    """Return ln(count/delta), at least 0, of a number or a trace; NaN for a count of 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.asarray(count) > 0.0, np.maximum(np.log(count / delta), 0.0), NAN)[()]
-
-
-def log(value: float) -> float:
-    """Return ln; -inf at 0 (an R, a weight or a norm that vanishes), NaN below.
-
-    >>> log(1.0), log(0.0)
-    (0.0, -inf)
-    """
-    if not value > 0.0:
-        return -math.inf if value == 0.0 else NAN
-    return math.log(value)
-
-
-def divide(numerator: float, denominator: float) -> float:
-    """Return numerator/denominator; NaN unless the denominator, such as a margin, is positive.
-
-    >>> divide(1.0, 4.0), divide(1.0, 0.0)
-    (0.25, nan)
-    """
-    return numerator / denominator if denominator > 0.0 else NAN
-
-
-def power(value: Any, exponent: float) -> Any:
-    """Return value^exponent of a number or a trace; infinite beyond float64.
-
-    >>> power(3.0, 2), power(1e-200, -2)
-    (9.0, inf)
-    """
-    # A NumPy float, since Python's own raises on overflow.
-    with np.errstate(over="ignore", under="ignore", divide="ignore"):
-        powers = np.asarray(value, dtype=np.float64) ** exponent
-    return powers if powers.ndim else float(powers)
 
 
 def fitted_frames(context: Context) -> Array:

@@ -12,22 +12,24 @@ from core.observables.registry import OBSERVABLES
 from core.reference.leaky import optimum
 from core.runs import Run
 from core.theorems import common
-from core.theorems.frei23_points import (
-    CERTIFIED,
-    KKT,
-    ROOM,
-    WHERE,
+from core.theorems.frei23_data import (
     coherence,
     flow_hypotheses,
     input_length_range,
     input_length_ratio,
     is_leaky,
     is_leaky_flow,
-    largest_margin_deviation,
     leaky_slope,
-    make_item_comparison,
     near_orthogonal,
     of_frei23,
+)
+from core.theorems.frei23_points import (
+    CERTIFIED,
+    KKT,
+    ROOM,
+    WHERE,
+    largest_margin_deviation,
+    make_item_comparison,
 )
 from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.states import State
@@ -38,6 +40,7 @@ LN_2 = math.log(2.0)
 
 
 def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 3.1: flow, exponential tail, a time with L < log(2)/n."""
     run = context.run
     needed = math.log10(math.log(2.0) / run.dataset.n)
     smallest = np.minimum.accumulate(context.trace("log10_risk"))
@@ -46,6 +49,7 @@ def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_kkt_residual(context: Context) -> Comparison:
+    """Compare the KKT residual of the last frame with .01; undecided while it is larger."""
     residual = float(OBSERVABLES[KKT].value_at(context.run, context.run.frames - 1))
     comparison = common.compare_once("<=", 0.01, residual, KKT, frame=-1)
     if comparison.holds:
@@ -127,10 +131,12 @@ def compare_mean_direction(context: Context) -> Comparison:
 
 
 def orthogonality_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypothesis of nearly orthogonal data, alone."""
     return (near_orthogonal(context.run),)
 
 
 def lemma_3_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypothesis of Lemma 3.3 on the law of the inputs, always undecided."""
     run = context.run
     text = "x_i ~ N(0, Sigma), Tr Sigma = d, |Sigma| = O(1)"
     return (Hypothesis(text, "Gaussian", run.experiment.data.kind, None),)
@@ -144,7 +150,7 @@ def compare_coherence(context: Context) -> Comparison:
 
 
 def is_three_point(run: Run) -> bool:
-    """Return True for the counter-example: its data, slope 1/2, as many nodes of each sign."""
+    """Return True for the counter-example: its data, slope 1/2, as many neurons of each sign."""
     if not is_leaky(run) or run.experiment.data.kind != "three_point":
         return False
     # The lemma's closed form is for m_1 = m_2.
@@ -153,6 +159,7 @@ def is_three_point(run: Run) -> bool:
 
 
 def compare_multipliers(context: Context) -> Comparison:
+    """Compare the multipliers of problem (3) with their closed form, to 1e-9."""
     run = context.run
     eps = float(run.experiment.data.eps)  # type: ignore[attr-defined]
     best = optimum(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
@@ -163,6 +170,7 @@ def compare_multipliers(context: Context) -> Comparison:
 
 
 def b_8_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypothesis of Lemma B.8, eps <= 1/72."""
     eps = float(context.run.experiment.data.eps)  # type: ignore[attr-defined]
     return (common.at_most("eps <= 1/72", 1.0 / 72.0, eps),)
 

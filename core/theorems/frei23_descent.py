@@ -12,7 +12,7 @@ from core.runs import Run
 from core.study_file.descent import GradientDescent
 from core.theorems import common
 from core.theorems.common import Array
-from core.theorems.frei23_points import (
+from core.theorems.frei23_data import (
     input_length_range,
     input_length_ratio,
     leaky_slope,
@@ -80,12 +80,14 @@ def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def descent_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 4.2: `standing_hypotheses`, Rmin^2 >= 5 gamma^-2 C_R n P."""
     run = context.run
     factor = 5.0 * leaky_slope(run) ** -2 * c_r(run)
     return *standing_hypotheses(context), orthogonality(run, "5 gamma^-2 C_R", factor)
 
 
 def fitting_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma E.11 (c): `standing_hypotheses`, Rmin^2 >= 8 gamma^-2 n P."""
     factor = 8.0 * leaky_slope(context.run) ** -2
     return *standing_hypotheses(context), orthogonality(context.run, "8 gamma^-2", factor)
 
@@ -148,6 +150,7 @@ def compare_neuron_growth(context: Context) -> Comparison:
 
 
 def compare_stable_rank(context: Context) -> Comparison:
+    """Compare |W_t|_F^2/|W_t|_2^2 with 256 C_R R^4/gamma^2 from the first step on."""
     run = context.run
     bound = 256.0 * c_r(run) * input_length_ratio(run) ** 4 / leaky_slope(run) ** 2
     trace = context.trace("stable_rank")
@@ -155,6 +158,7 @@ def compare_stable_rank(context: Context) -> Comparison:
 
 
 def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypothesis of the start W(0) ~ N(0, w^2)."""
     return (common.paper_start(context.run, "W ~ N(0, w^2)"),)
 
 
@@ -180,6 +184,7 @@ def compare_start_means(context: Context) -> Comparison:
 
 
 def compare_loss_ratio(context: Context) -> Comparison:
+    """Compare max over i, j of l'(p_i)/l'(p_j) with C_R at every frame."""
     ratio = 10.0 ** context.trace("log10_loss_ratio")  # infinite where the column has no number
     return common.compare_all_frames("<=", c_r(context.run), ratio, "loss_ratio")
 
@@ -232,6 +237,7 @@ def compare_gradient(context: Context) -> Comparison:
 
 
 def compare_start_rank(context: Context) -> Comparison:
+    """Compare the initial stable rank with that of a Gaussian matrix; no verdict."""
     run = context.run
     m, d = run.network.m, run.dataset.d
     # The edge of the Marchenko-Pastur law; not a statement of the paper.

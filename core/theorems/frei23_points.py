@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import final
 
 import numpy as np
@@ -17,25 +16,20 @@ from core.reference.leaky import optimum
 from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
-from core.theorems.statement import Comparison, Context, Hypothesis, Statement
+from core.theorems.frei23_data import (
+    input_length_range,
+    is_leaky_flow,
+    leaky_slope,
+    near_orthogonal,
+    network_hypotheses,
+    of_frei23,
+)
+from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.states import State, state_of
 
-of_frei23 = partial(Statement, "frei23")
 TOLERANCE = 1e-3  # tolerance of the items of Theorem 3.2 at a KKT point accurate to CLOSE
 CLOSE = 1e-4
 KKT = "kkt_residual"
-
-
-def is_leaky(run: Run) -> bool:
-    """Return True for a fixed outer layer, leaky slope in (0, 1), two classes, a monotone loss."""
-    network = run.network
-    if not isinstance(network, FixedOuter) or not run.experiment.loss.exp_tailed:
-        return False
-    return network.homogeneous and 0.0 < network.activation.slope < 1.0
-
-
-def is_leaky_flow(run: Run) -> bool:
-    return is_leaky(run) and common.follows_gradient(run)
 
 
 def has_certificate(run: Run) -> bool:
@@ -43,96 +37,12 @@ def has_certificate(run: Run) -> bool:
     return is_leaky_flow(run) and OBSERVABLES[KKT].applies(run)
 
 
-def leaky_slope(run: Run) -> float:
-    """Return gamma, the slope of the leaky ReLU."""
-    assert isinstance(run.network, FixedOuter)
-    return float(run.network.activation.slope)
-
-
-def input_length_range(run: Run) -> tuple[float, float]:
-    """Return (Rmin, Rmax) of |x_i|."""
-    sizes = np.linalg.norm(run.dataset.x, axis=1)
-    return float(sizes.min()), float(sizes.max())
-
-
-def input_length_ratio(run: Run) -> float:
-    """Return R = Rmax/Rmin; infinite if an input is zero."""
-    low, high = input_length_range(run)
-    return high / low if low > 0.0 else math.inf
-
-
-def coherence(run: Run) -> float:
-    """Return P = max over i != j of |<x_i, x_j>|."""
-    gram = np.abs(run.dataset.x @ run.dataset.x.T)
-    np.fill_diagonal(gram, 0.0)
-    return float(gram.max())
-
-
-def orthogonality(run: Run, formula: str, factor: float) -> Hypothesis:
-    """Return the hypothesis Rmin^2 >= factor n P, which fails if an input is zero.
-
-    Parameters
-    ----------
-    run : Run
-        Open run of a leaky network.
-    formula : str
-        Text of the factor.
-    factor : float
-        Factor of n P.
-    """
-    low, _ = input_length_range(run)
-    text = f"near-orthogonal data: Rmin^2 >= {formula} n P"
-    if low == 0.0:
-        return Hypothesis(text, "> 0", "an input is zero", False)
-    return common.at_least(text, factor * run.dataset.n * coherence(run), low**2)
-
-
-def near_orthogonal(run: Run) -> Hypothesis:
-    """Return the hypothesis of Theorem 3.2 on the data."""
-    return orthogonality(
-        run, "3 gamma^-3 R^2", 3.0 * leaky_slope(run) ** -3 * input_length_ratio(run) ** 2
-    )
-
-
-def outer_layer(run: Run) -> Hypothesis:
-    """Return the hypothesis a_j = +-1/sqrt(m), up to rounding; a file may contain others."""
-    network = run.network
-    assert isinstance(network, FixedOuter)
-    difference = float(np.abs(np.abs(network.fixed["a"]) * math.sqrt(run.network.m) - 1.0).max())
-    text = "outer weights a_j = +-1/sqrt(m): max_j | |a_j| sqrt(m) - 1 |"
-    return common.at_most(text, common.ROUNDING, difference)
-
-
-def both_signs(run: Run) -> Hypothesis:
-    """Return the hypothesis of m_1, m_2 >= 1 nodes of each sign."""
-    network = run.network
-    assert isinstance(network, FixedOuter)
-    a = network.fixed["a"]
-    fewer = min(int((a > 0.0).sum()), int((a < 0.0).sum()))
-    return common.at_least("neurons of each sign m_1, m_2", 1.0, float(fewer))
-
-
-def network_hypotheses(run: Run) -> tuple[Hypothesis, Hypothesis]:
-    """Return the assumptions of section 3, from (2) on, about the network."""
-    return outer_layer(run), both_signs(run)
-
-
-def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    run = context.run
-    return (
-        *network_hypotheses(run),
-        near_orthogonal(run),
-        common.flow(run),
-        common.exp_tailed(run),
-    )
-
-
 # --------------------------------------------------------------------------- Theorem 3.2, items
 
 
 @final
 class KktPoint:
-    """W of the last frame scaled to min_i p_i = 1: groups of nodes, z, and p."""
+    """W of the last frame scaled to min_i p_i = 1: groups of neurons, z, and p."""
 
     def __init__(self, run: Run) -> None:
         assert isinstance(run.network, FixedOuter)
@@ -152,11 +62,15 @@ class KktPoint:
 
 
 def _mean(group: Array) -> Array:
-    """Return the mean of a group of nodes; zero if empty, as for m = 1."""
+    """Return the mean of a group of neurons; zero if empty, as for m = 1."""
     return np.asarray(group.sum(axis=0) / max(len(group), 1))
 
 
 def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 3.2: network, near-orthogonal data, and a KKT point.
+
+    The residual is that of the last frame; earlier frames are OPEN.
+    """
     run = context.run
     residual = float(OBSERVABLES[KKT].value_at(run, run.frames - 1))
     point = common.at_most("W is a KKT point: residual at the last frame", CLOSE, residual)
@@ -205,10 +119,12 @@ def make_item_comparison(
 
 
 def largest_margin_deviation(point: KktPoint, context: Context) -> float:
+    """Return max_i |p_i - 1|: item 1."""
     return float(np.abs(point.p - 1.0).max())
 
 
 def largest_neuron_spread(point: KktPoint, context: Context) -> float:
+    """Return the largest distance of a neuron from its sign's mean, over the mean: item 2."""
     worst = 0.0
     for group, mean in ((point.plus, point.v), (point.minus, point.u)):
         if len(group):
@@ -218,7 +134,7 @@ def largest_neuron_spread(point: KktPoint, context: Context) -> float:
 
 
 def multipliers(point: KktPoint, context: Context) -> Array:
-    """Return lambda of the optimum of (3).
+    """Return lambda of the optimum of problem (3).
 
     Returns
     -------
@@ -243,11 +159,13 @@ def distance_from_formula(point: KktPoint, context: Context) -> float:
 
 
 def scaled_smallest_multiplier(point: KktPoint, context: Context) -> float:
+    """Return 2 Rmax^2 min_i lambda_i, at least 1 by item 3."""
     high = input_length_range(context.run)[1]
     return float(multipliers(point, context).min()) * 2.0 * high**2
 
 
 def scaled_largest_multiplier(point: KktPoint, context: Context) -> float:
+    """Return (2/3) gamma^2 Rmin^2 max_i lambda_i, at most 1 by item 3."""
     low = input_length_range(context.run)[0]
     return (
         float(multipliers(point, context).max())
@@ -294,6 +212,7 @@ def share_of_disagreements(point: KktPoint, context: Context) -> float:
 
 
 def smallest_linear_margin(point: KktPoint, context: Context) -> float:
+    """Return min_i y_i <z, x_i>, z = sum_j a_j v_j: item 7."""
     return float((point.y * (point.x @ point.z)).min())
 
 
@@ -306,6 +225,7 @@ def relative_linear_norm(point: KktPoint, context: Context) -> float:
 
 
 def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of item 7: `kkt_hypotheses`, and linearly separable data."""
     separable = common.positive(context, "gamma_linear", "linearly separable data")
     return (*kkt_hypotheses(context), separable)
 

@@ -80,6 +80,7 @@ def allowed_spread(gamma: float, c_1: Any, limit: Array) -> Array:
 
 
 def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 3.1: the paper's, gamma > 0, small |pbar|_inf and C_2."""
     gamma, run = initial_gamma(context), context.run
     # NaN for runs with neither trace.
     c_1, c_2 = (np.fmax.accumulate(context.trace(name)) for name in ("c_1", "c_2"))
@@ -135,12 +136,14 @@ def second_log10_time(context: Context, gamma: float) -> float:
 
 
 def compare_theorem_3_1(context: Context) -> Comparison:
+    """Compare the hard margin with gamma/(4 (1 + R)) from t = (20 R/gamma)^4 on."""
     gamma = initial_gamma(context)
     bound = gamma / (4.0 * (1.0 + start_divergence(context)))
     return compare_margin_after(context, first_log10_time(context, gamma), bound)
 
 
 def compare_theorem_3_1_late(context: Context) -> Comparison:
+    """Compare the hard margin with gamma/32 from t = e + exp(exp(4 n R/gamma)) on."""
     gamma = initial_gamma(context)
     return compare_margin_after(context, second_log10_time(context, gamma), gamma / 32.0)
 
@@ -170,6 +173,7 @@ def compare_margin_growth(context: Context) -> Comparison:
 
 
 def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 4.1: the paper's, gamma_D > 0, and the width."""
     run, gamma = context.run, population_gamma(context)
     n, d = run.dataset.n, run.dataset.d
     needed: Any = common.NAN
@@ -187,6 +191,7 @@ def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_theorem_4_1(context: Context) -> Comparison:
+    """Compare the hard margin with gamma_D/(32 d ln(1/gamma_D)) from (20 R/gamma_D)^4 on."""
     gamma, d = population_gamma(context), context.run.dataset.d
     if not 0.0 < gamma < 1.0:
         return common.leave_open(">=", common.NAN, common.NAN, "gamma_D is not known", "margins")
@@ -195,7 +200,7 @@ def compare_theorem_4_1(context: Context) -> Comparison:
 
 
 def compare_theorem_4_1_late(context: Context) -> Comparison:
-    """Compare the margin with gamma_D/32 after the second time of the theorem."""
+    """Compare the hard margin with gamma_D/32 from `second_log10_time` on."""
     gamma = population_gamma(context)
     return compare_margin_after(context, second_log10_time(context, gamma), gamma / 32.0)
 
@@ -211,6 +216,7 @@ def is_parity(run: Run) -> bool:
 
 
 def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypothesis of Example 4.1: k-parity on all corners."""
     k = context.run.experiment.data.k  # type: ignore[attr-defined]
     return (
         Hypothesis("x on corners, y = d^(k/2) prod x_i", "parity", f"k = {k}, all corners", True),
@@ -218,6 +224,7 @@ def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_parity_margin(context: Context) -> Comparison:
+    """Compare the margin of all corners, from above, with 1/(k sqrt d)."""
     section = context.run.experiment.data
     assert isinstance(section, ParityData)
     bound = 1.0 / (section.k * math.sqrt(section.d))
@@ -234,6 +241,7 @@ def has_binary_exp_tail(run: Run) -> bool:
 
 
 def loss_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypothesis of Lemma A.1: the logistic or the exponential loss."""
     return (common.loss_is(context.run, "logistic", "exponential"),)
 
 

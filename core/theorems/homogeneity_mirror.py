@@ -161,11 +161,13 @@ def positive_running_margin(context: Context) -> Hypothesis:
 
 
 def compare_balance(context: Context) -> Comparison:
+    """Compare max_j |a_j^2 - b_j^2|/|W|^2, zero along the flow, with its tolerance."""
     drift = context.trace("balance_drift")
     return common.compare_all_frames("<=", drift_tolerance(context.run), drift, "balance_drift")
 
 
 def mirror_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma 3.2: logistic loss, flow, |a_j(0)| = |b_j(0)|."""
     run = context.run
     return common.loss_is(run, "logistic"), common.flow(run), common.balanced_start(run)
 
@@ -213,6 +215,7 @@ def compare_regret(context: Context) -> Comparison:
 
 
 def lemma_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemmas 3.3 to 3.5: the paper's, and gamma > 0 along the run."""
     return (*standing_hypotheses(context), positive_running_margin(context))
 
 

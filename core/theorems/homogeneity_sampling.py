@@ -1,4 +1,4 @@
-"""homogeneity, Lemma B.1: the nodes of a wide start carry a good measure."""
+"""homogeneity, Lemma B.1: the neurons of a wide start carry a good measure."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def can_sample(run: Run) -> bool:
 
 
 def measure_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma B.1: |x_i| <= 1, start, gamma_D > 0, d >= 2, and width."""
     run, gamma = context.run, population_gamma(context)
     d, needed = run.dataset.d, common.NAN
     if gamma > 0.0:
@@ -67,7 +68,7 @@ def nearest_measure(Z: Array, margin: float) -> NearestMeasure:
     from scipy.special import xlogy
 
     n, m = Z.shape
-    # The lemma's bound on |u|, without which a smaller D could concentrate on few nodes.
+    # The lemma's bound on |u|, without which a smaller D could concentrate on few neurons.
     cap = 1.0 / math.sqrt(m)
 
     def measure(multipliers: Array) -> tuple[Array, Array]:
@@ -120,7 +121,7 @@ def start_features(run: Run) -> Array:
 
 
 def compare_nearest_measure(context: Context) -> Comparison:
-    """Compare the least D(u, 1/m) of measures of the start's nodes with (d - 1) ln(48/gamma).
+    """Compare the least D(u, 1/m) of measures of the start's neurons with (d - 1) ln(48/gamma).
 
     If no measure has the margin gamma/4, compare the largest margin, from above, with gamma/4.
     """

@@ -13,6 +13,7 @@ from core.settings import Registry
 from core.theorems import (
     batchnorm,
     batchnorm_alignment,
+    batchnorm_start,
     frei23,
     frei23_descent,
     frei23_points,
@@ -21,8 +22,10 @@ from core.theorems import (
     homogeneity_sampling,
     telgarsky22_data,
     telgarsky22_global,
+    telgarsky22_kkt,
     telgarsky22_lemmas,
     telgarsky22_ntk,
+    telgarsky22_sgd,
     wei19,
     wei19_flow,
 )
@@ -30,9 +33,11 @@ from core.theorems.statement import DELTA, Assessment, Context, Statement, asses
 
 MODULES = (
     telgarsky22_data,
+    telgarsky22_sgd,
     telgarsky22_ntk,
     telgarsky22_global,
     telgarsky22_lemmas,
+    telgarsky22_kkt,
     homogeneity_mirror,
     homogeneity_margins,
     homogeneity_sampling,
@@ -42,6 +47,7 @@ MODULES = (
     wei19,
     wei19_flow,
     batchnorm,
+    batchnorm_start,
     batchnorm_alignment,
 )
 STATEMENTS: Registry[Statement] = Registry(

@@ -217,7 +217,7 @@ def proved_below(margin: ReferenceMargin) -> bool:
     """Return True if the lower end of a reference margin is proved, so that a statement may use it.
 
     The lower end of a certified bracket is. Otherwise a margin of the examples themselves is one
-    that was reached; that of gamma_ntk, an expectation over nodes, is only that of a sample.
+    that was reached; that of gamma_ntk, an expectation over neurons, is only that of a sample.
     """
     return margin.bracket.certified or margin.reference.failure == 0.0
 

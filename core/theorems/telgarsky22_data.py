@@ -22,15 +22,15 @@ from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 #
 # With S(v) = sum_i q_i y_i relu(<v, x_i>), q in the simplex, theta(w) = (S/max(|S|, s), 0) where
 # |w| < 2: the sign of S, but linear where |S| < s. By minimax the largest min_i E theta g_i, g_i(w)
-# = y_i relu(<v, x_i>) 1[|w| < 2], is min over q of E |sum_i q_i g_i|. A sample of nodes gives q and
-# s by reweighted least squares, which minimise the Huber loss of S instead of |S|. The sign alone
-# may be far from the best theta even if q is nearly best, since it jumps where S = 0. On fresh
-# nodes the empirical Bernstein inequality (Maurer and Pontil 2009, Theorem 4) then bounds gamma
-# below, so that theta and gamma are a pair of Assumption 1.3 with probability 1 - 1e-6.
+# = y_i relu(<v, x_i>) 1[|w| < 2], is min over q of E |sum_i q_i g_i|. A sample of neurons gives q
+# and s by reweighted least squares, which minimise the Huber loss of S instead of |S|. The sign
+# alone may be far from the best theta even if q is nearly best, since it jumps where S = 0. On
+# fresh neurons the empirical Bernstein inequality (Maurer and Pontil 2009, Theorem 4) then bounds
+# gamma below, so that theta and gamma are a pair of Assumption 1.3 with probability 1 - 1e-6.
 
 MOST_EXAMPLES = 300  # examples of a transport
-FEWEST, FRESH, BLOCK = 4000, 2**17, 2**13  # nodes of q (at least), of gamma, and per block
-MOST, WORK = 16_000, 6e7  # nodes of q, and n^2 times nodes: a second for the rounds
+FEWEST, FRESH, BLOCK = 4000, 2**17, 2**13  # neurons for q (at least), for gamma, and in a block
+MOST, WORK = 16_000, 6e7  # neurons for q (at most), and n^2 times them: a second for the rounds
 ROUNDS = 30
 SMOOTH = 0.2  # s over the mean of |S| during the search for q
 SHARP = (1.0, 0.25, 0.0)  # fractions of SMOOTH that theta may have
@@ -42,7 +42,7 @@ SEED = 19
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Transport:
-    """Bound gamma <= min_i E theta g_i, and (theta(w_j)/sqrt(m), 0) of the run's nodes."""
+    """Bound gamma <= min_i E theta g_i, and (theta(w_j)/sqrt(m), 0) of the run's neurons."""
 
     gamma: float
     direction: Array
@@ -51,18 +51,18 @@ class Transport:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixture:
-    """Weights q (n,) of the simplex, and s: theta is linear where |S| < s."""
+    """Weights q (n,) of the examples, in the simplex, and s: theta is linear where |S| < s."""
 
     q: Array
     s: float
 
     def theta(self, G: Array) -> Array:
-        """Return theta of nodes, S/max(|S|, s) with S = <q, G_j>.
+        """Return theta of neurons, S/max(|S|, s) with S = <q, G_j>.
 
         Parameters
         ----------
         G : array (N, n)
-            y_i relu(<v_j, x_i>) of N nodes.
+            y_i relu(<v_j, x_i>) of N neurons.
 
         Returns
         -------
@@ -75,7 +75,7 @@ class Mixture:
 
 
 def n_fitting_neurons(n: int) -> int:
-    """Return the number of nodes on which q is optimised, for n examples."""
+    """Return the number of neurons on which q is optimised, for n examples."""
     return int(min(max(WORK / n**2, FEWEST), MOST))
 
 
@@ -90,7 +90,7 @@ def outer_transport(run: Run) -> Transport:
         )
     except ArithmeticError:
         return Transport(NAN, np.zeros(run.network.size))
-    # A node of Assumption 1.3 has a ~ N(0, 1), which is sqrt(m) a_j(0).
+    # A neuron of Assumption 1.3 has a ~ N(0, 1), which is sqrt(m) a_j(0).
     squares = m * parts["a"] ** 2 + np.square(parts["V"]).sum(axis=1)
     moves = mixture.theta(np.maximum(run.inputs @ parts["V"].T, 0.0).T * y)
     theta = np.where(squares < CUTOFF**2, moves, 0.0) / math.sqrt(m)
@@ -99,7 +99,7 @@ def outer_transport(run: Run) -> Transport:
 
 
 def sample_features(x: Array, count: int, seed: int) -> Iterator[Array]:
-    """Yield blocks of random nodes' features relu(<v, x_i>) 1[|(a, v)| < 2].
+    """Yield blocks of random neurons' features relu(<v, x_i>) 1[|(a, v)| < 2].
 
     a ~ N(0, 1) and v ~ N(0, I/d). Only the part of v in the span of the examples is drawn, and the
     length of the rest.
@@ -109,7 +109,7 @@ def sample_features(x: Array, count: int, seed: int) -> Iterator[Array]:
     x : array (n, d)
         Inputs.
     count : int
-        Number of nodes in all.
+        Number of neurons in all.
     seed : int
         Seed of the generator.
 
@@ -134,9 +134,15 @@ def sample_features(x: Array, count: int, seed: int) -> Iterator[Array]:
 
 
 def fit_mixture(G: Array) -> Mixture:
-    """Minimise the Huber loss of sum_i q_i G_ji over q in the simplex, for nodes G (N, n).
+    """Return the q and s whose theta has the largest margin min_i mean_j theta_j G_ji.
 
-    Returns the q of the round with the largest min_i mean_j theta_j G_ji.
+    q nearly minimises the Huber loss of S_j = sum_i q_i G_ji over the simplex. Reweighted least
+    squares give a q in each of `ROUNDS` rounds; each is tried with every s of `SHARP`.
+
+    Parameters
+    ----------
+    G : array (N, n)
+        y_i relu(<v_j, x_i>) of N neurons.
     """
     n = G.shape[1]
     best, least = Mixture(np.full(n, 1.0 / n), 0.0), -math.inf
@@ -156,7 +162,7 @@ def fit_mixture(G: Array) -> Mixture:
 
 
 def margin_lower_bound(x: Array, y: Array, mixture: Mixture) -> float:
-    """Return a lower bound of min_i E theta g_i from FRESH nodes, of probability 1 - FAILURE.
+    """Return a lower bound of min_i E theta g_i from FRESH neurons, of probability 1 - FAILURE.
 
     Parameters
     ----------
@@ -165,7 +171,7 @@ def margin_lower_bound(x: Array, y: Array, mixture: Mixture) -> float:
     y : array (n,)
         Labels, 1 or -1.
     mixture : Mixture
-        theta, found on other nodes.
+        theta, found on other neurons.
 
     Returns
     -------
@@ -208,6 +214,7 @@ def has_two_classes(run: Run) -> bool:
 
 
 def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Proposition 1.5: gamma_linear > 0, and |x_i| <= 1."""
     return (
         common.positive(
             context, "gamma_linear", "a unit u with min_i y_i <x_i, u> >= gamma_linear"
@@ -219,7 +226,10 @@ def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def _make_linear_comparison(
     name: str, factor: float, root_d: bool = False
 ) -> Callable[[Context], Comparison]:
-    """Return the comparison margin >= gamma_linear / (factor, and sqrt d)."""
+    """Return the function that compares the margin `name` with gamma_linear/factor.
+
+    `root_d` divides the bound by sqrt d too. Without a linear margin the result is undecided.
+    """
 
     def compare(context: Context) -> Comparison:
         scale = math.sqrt(context.run.dataset.d) if root_d else 1.0
@@ -235,6 +245,7 @@ def _make_linear_comparison(
 
 
 def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypothesis of Proposition 1.6: 2-parity on the corners."""
     run = context.run
     text = "x on {+-1/sqrt(d)}^d, y = d x_a x_b"
     met = is_two_parity(run)
@@ -242,10 +253,12 @@ def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_parity_ntk(context: Context) -> Comparison:
+    """Compare gamma_ntk, from above, with 1/(50 d)."""
     return common.margin_at_least(context, "gamma_ntk", 1.0 / (50.0 * context.run.dataset.d))
 
 
 def compare_parity_global(context: Context) -> Comparison:
+    """Compare gamma_gl, from above, with 1/sqrt(8 d)."""
     # A lower bound in the paper; for all corners it equals the margin (docs/theory.md, 5.4).
     bound = 1.0 / math.sqrt(8.0 * context.run.dataset.d)
     return common.margin_at_least(context, "gamma_gl", bound)
@@ -255,15 +268,18 @@ def compare_parity_global(context: Context) -> Comparison:
 
 
 def gaussian_start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses a ~ N(0, 1/m), V ~ N(0, I/d), and |x_i| <= 1."""
     return common.paper_start(context.run, GAUSSIAN), common.unit_ball(context.run)
 
 
 def norm_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma A.2 on norms: Gaussian start, m >= 2 ln(1/delta)."""
     needed = 2.0 * math.log(1.0 / context.delta)
     return *gaussian_start_hypotheses(context), common.width(context.run, needed, "2 ln(1/delta)")
 
 
 def compare_start_norms(context: Context) -> Comparison:
+    """Compare the larger of |a_0|/2 and |V_0|/(2 sqrt m) with 1."""
     run = context.run
     parts = run.network.unpack(run.origin)
     m = run.network.m
@@ -275,6 +291,7 @@ def compare_start_norms(context: Context) -> Comparison:
 
 
 def compare_start_outputs(context: Context) -> Comparison:
+    """Compare max_i |f(x_i; W_0)| with 4 ln(n/delta)."""
     run = context.run
     outputs = np.abs(run.network.outputs(run.origin, run.inputs)).max()
     bound = 4.0 * common.log_term(run.dataset.n, context.delta)

@@ -16,8 +16,6 @@ from core.theorems.telgarsky22_data import GAUSSIAN, is_two_parity, of_telgarsky
 
 # log10 t from which "for all large t" and limits are judged. Margins still grow long after: at m =
 # 16 that of Figure 1 is .0352 at log10 t = 1e4, .0406 at 1e20.
-# log10 t from which "for all large t" and limits are judged. Margins still grow long after: at m =
-# 16 that of Figure 1 is .0352 at log10 t = 1e4, .0406 at 1e20.
 LATE = 10.0
 EXPONENTIAL = "exponential"
 
@@ -76,6 +74,7 @@ def two_cones_data_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Proposition 2.6, of which two have no explicit constant."""
     run = context.run
     return (
         *two_cones_data_hypotheses(context),
@@ -93,7 +92,8 @@ def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_escape(context: Context) -> Comparison:
-    # With one label u is one ReLU node a <v, x>, whose |W|^2 margin is half of the linear one
+    """Compare the last hard margin with gamma_linear/2, the linear solution's, from above."""
+    # With one label u is one ReLU neuron a <v, x>, whose |W|^2 margin is half of the linear one
     # (docs/theory.md, 5.2); the text compares with the linear margin itself. The limit must exceed
     # it, and therefore its upper end.
     bound = context.upper("gamma_linear") / 2.0
@@ -101,12 +101,14 @@ def compare_escape(context: Context) -> Comparison:
 
 
 def lemma_a_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma A.1: labels +1, |x_i| = 1, and positive weights."""
     labels, lengths = positive_unit_data(context.run)
     text = "Assumption 1.1 with alpha_k > 0"
     return labels, lengths, Hypothesis(text, "positive weights", "all labels are +1", labels.met)
 
 
 def compare_lemma_a_1(context: Context) -> Comparison:
+    """Compare gamma_ntk, from above, with gamma_gl/(8 sqrt d), from below."""
     bound = context.lower("gamma_gl") / (8.0 * math.sqrt(context.run.dataset.d))
     return common.margin_at_least(context, "gamma_ntk", bound, "")
 
@@ -150,6 +152,7 @@ def covering_width(context: Context, base: float, r: float) -> float:
 
 
 def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 3.2: ball, start, loss, flow, gamma_nc > eps, width."""
     run = context.run
     gamma, eps, r = collapse_constants(context)
     width = covering_width(context, 2.0 / eps, r)
@@ -165,12 +168,14 @@ def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_collapse_margin(context: Context) -> Comparison:
+    """Compare the last smoothed margin with (gamma_nc - eps)/(8 r)."""
     gamma, eps, r = collapse_constants(context)
     trace = context.trace("smoothed_margin")
     return compare_limit(">=", (gamma - eps) / (8.0 * r), trace, context)
 
 
 def compare_collapse_error(context: Context) -> Comparison:
+    """Compare the last test error with r^2 ln(n)^3/(n (gamma_nc - eps)^2) + ln(1/delta)/n."""
     (gamma, eps, r), n = collapse_constants(context), context.run.dataset.n
     first = common.divide(r**2 * math.log(n) ** 3, n * (gamma - eps) ** 2)
     bound = first + math.log(1.0 / context.delta) / n
@@ -178,6 +183,7 @@ def compare_collapse_error(context: Context) -> Comparison:
 
 
 def exponential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypothesis of the exponential loss."""
     return (common.loss_is(context.run, EXPONENTIAL),)
 
 
@@ -221,11 +227,12 @@ def support_hypothesis(context: Context, text: str) -> Hypothesis:
 
 def n_reference_neurons(context: Context) -> float:
     """Return r of the reference architecture: 4 for 2-parity, else NaN."""
-    # The four nodes that are optimal on all corners (core.reference.global_margin.of_parity).
+    # The four neurons that are optimal on all corners (core.reference.global_margin.of_parity).
     return 4.0 if is_two_parity(context.run) else common.NAN
 
 
 def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 3.3: ball, start, loss, flow, gamma_gl > 0, width."""
     run, gamma, r = context.run, population_gamma(context), n_reference_neurons(context)
     is_known = gamma > 0.0 and not math.isnan(r)
     needed = covering_width(context, 4.0 / gamma, r) if is_known else common.NAN
@@ -240,11 +247,13 @@ def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_scalar_margin(context: Context) -> Comparison:
+    """Compare the last smoothed margin with gamma_gl/4, by `population_gamma`."""
     trace = context.trace("smoothed_margin")
     return compare_limit(">=", population_gamma(context) / 4.0, trace, context)
 
 
 def balance_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of gradient flow, and of |a_j(0)| = |b_j(0)|."""
     return common.flow(context.run), common.balanced_start(context.run)
 
 

@@ -1,4 +1,4 @@
-"""telgarsky22, Lemmas A.3 to A.6 and C.1, Proposition 2.6, item 1: the basis of the proofs."""
+"""telgarsky22, Lemmas A.3 to A.6 and C.1: the basis of the proofs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import math
 import numpy as np
 
 from core.data.cones import ConesData
-from core.data.geometry import max_margin
-from core.errors import InputError
-from core.observables.certificates import nearest_multipliers, score_gram
 from core.observables.proof_potentials import has_cone_potential, has_scalar_potential
 from core.observables.proofs import has_perceptron_sum, sum_bounds
 from core.observables.registry import OBSERVABLES
@@ -21,11 +18,7 @@ from core.theorems.telgarsky22_data import GAUSSIAN, WITH_THETA, of_telgarsky22,
 from core.theorems.telgarsky22_global import (
     EXPONENTIAL,
     collapse_constants,
-    is_on_two_cones,
-    two_cones_data_hypotheses,
 )
-
-KKT_ROOM = 1e-6  # relative tolerance of the linear solution's multipliers
 
 # ------------------------------------------------------------------------- Lemmas A.4, A.5, C.1
 
@@ -69,7 +62,8 @@ def compare_dual_margin(context: Context) -> Comparison:
             common.log(math.log(run.dataset.n)) - run.network.degree * run.rho[: run.frames]
         )
     slack = slack / powers
-    # Where p is 0, for example with dead nodes, both sides are differences of numbers of size ln n.
+    # Where p is 0, for example with dead neurons, both sides are differences of
+    # numbers of size ln n.
     bound = smoothed + slack + common.ROUNDING * (np.abs(smoothed) + slack)
     dual = np.array([OBSERVABLES["dual_margin"].value_at(run, k) for k in range(run.frames)])
     # Under the temperature cap q is softer than the exact one, which increases sum q_i p_i.
@@ -80,6 +74,7 @@ def compare_dual_margin(context: Context) -> Comparison:
 
 
 def exponential_network_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma A.5: homogeneous network, exponential loss."""
     return common.homogeneous(context.run), common.loss_is(context.run, EXPONENTIAL)
 
 
@@ -103,12 +98,14 @@ def cover_eps(context: Context) -> float:
 
 
 def cover_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma C.1: v_j ~ N(0, I/d), and a width with eps <= 2."""
     # For eps > 2 the lemma is void: no two unit vectors are that far apart.
     small = common.at_most("eps with m = 2 (2/eps)^d ln(r/delta)", 2.0, cover_eps(context))
     return common.paper_start(context.run, "v_j ~ N(0, I/d)"), small
 
 
 def compare_covering_radius(context: Context) -> Comparison:
+    """Compare max_k min_j |v_j(0)/|v_j(0)| - beta_k| with `cover_eps`, at most 2."""
     measured = float(OBSERVABLES["covering_radius"].value_at(context.run, 0))
     return common.compare_once(
         "<=", min(cover_eps(context), 2.0), measured, "covering_radius", frame=0
@@ -124,6 +121,7 @@ def log_n_over_delta(context: Context) -> float:
 
 
 def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma A.3 (1): |x_i| <= 1, start, `outer_transport`'s gamma > 0."""
     gamma = outer_transport(context.run).gamma
     return (
         common.unit_ball(context.run),
@@ -138,12 +136,14 @@ def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def near_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma A.3 (2): those of (1), and m >= 2 ln(1/delta)."""
     needed = 2.0 * math.log(1.0 / context.delta)
     width = common.width(context.run, needed, "2 ln(1/delta)")
     return *transport_hypotheses(context), width
 
 
 def wide_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma A.3 (3): those of (1), m >= (64 ln(n/delta)/gamma)^2."""
     needed = (
         common.divide(64.0 * log_n_over_delta(context), outer_transport(context.run).gamma) ** 2
     )
@@ -222,6 +222,7 @@ def least_potential_rate(context: Context) -> float:
 
 
 def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma A.6: network, loss, flow, and bounds of Phi from tau on."""
     run, tau, gamma = context.run, first_finite_frame(context), least_potential_rate(context)
     above = (potential(context) - 0.5 * common.log_norms(run))[tau:]
     largest = float(above.max()) if above.size else common.NAN
@@ -270,43 +271,6 @@ def compare_promised_margin(context: Context) -> Comparison:
     best[tau:] = np.fmax.accumulate(margins[tau:])
     reason = "the potential is not finite at two frames yet"
     return common.compare_all_frames(">=", bound, best, "margins", reason=reason)
-
-
-# --------------------------------------------------------------------- Proposition 2.6, item 1
-
-
-def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    separable = common.positive(context, "gamma_linear", "a linear margin of the data")
-    return *two_cones_data_hypotheses(context), separable
-
-
-def linear_network(context: Context) -> Array | None:
-    """Return flat parameters with a_j = 1 and v_j = u for all j; None without a linear margin."""
-    run = context.run
-    try:
-        _, u, _ = max_margin(run.dataset.y[:, None] * run.inputs)
-    except InputError:
-        return None
-    m = run.network.m
-    return run.network.pack({"a": np.ones(m), "V": np.tile(u, (m, 1))})
-
-
-def compare_linear_kkt(context: Context) -> Comparison:
-    """Compare the relative KKT residual of `linear_network`, scaled to min p = 1, with 0.
-
-    Multipliers are only allowed where p_i = 1, which is complementarity.
-    """
-    run, flat = context.run, linear_network(context)
-    if flat is None:
-        return common.leave_open("<=", KKT_ROOM, common.NAN, "no linear margin exists")
-    p = run.network.margins(flat, run.inputs, run.dataset.y)
-    # f is of degree 2: dividing W by sqrt(min p) divides the margins by min p.
-    flat, p = flat / math.sqrt(float(p.min())), p / float(p.min())
-    active = p <= 1.0 + KKT_ROOM
-    kernel = score_gram(run, flat)[np.ix_(active, active)]
-    # <grad p_i, W> = 2 p_i, by homogeneity.
-    certificate = nearest_multipliers(kernel, 2.0 * p[active], float(flat @ flat), p[active])
-    return common.compare_once("<=", KKT_ROOM, certificate.residual)
 
 
 THETA = (
@@ -385,14 +349,5 @@ STATEMENTS = (
         "Printed R -> infinity; it goes to 0. The bound is the proof's at finite t, which tends to "
         "gammahat, the least rate between frames. Q is over n since time is that of the mean risk. "
         "Integrals between frames are bounded by how far these lie apart.",
-    ),
-    of_telgarsky22(
-        "Proposition 2.6, item 1",
-        "The linear solution is a KKT point (to 1e-6).",
-        r"(a_j, v_j) = (1, u)\ \mathrm{is\ a\ KKT\ point\ for\ every}\ m \geq 1",
-        is_on_two_cones,
-        "the standard network on two cones",
-        linear_hypotheses,
-        compare_linear_kkt,
     ),
 )

@@ -1,4 +1,4 @@
-"""telgarsky22, sections 1 and 2: margins in the kernel regime, SGD and gradient flow."""
+"""telgarsky22, sections 1 and 2: margins in the kernel regime, and gradient flow."""
 
 from __future__ import annotations
 
@@ -76,60 +76,11 @@ def needed_width(factor: float, count: Any, context: Context, gamma: float) -> A
     return common.power(factor * common.log_term(count, context.delta) / gamma, 2)
 
 
-# --------------------------------------------------------------------------- Theorem 2.1: SGD
-
-
-def is_sgd(run: Run) -> bool:
-    return is_exp_tailed_standard(run) and run.experiment.dynamics.kind == "sgd"
-
-
-def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    run = context.run
-    gamma, assumption = almost_sure_margin(context)
-    steps = common.counted_steps(run)
-    m, eta = run.network.m, common.step_size(run)
-    low, high = gamma / (10.0 * math.sqrt(m)), common.power(gamma, 2) / 6400.0
-    is_known = gamma > 0.0
-    return (
-        common.unit_ball(run),
-        common.paper_start(run, GAUSSIAN),
-        common.loss_is(run, "logistic"),
-        common.plain_risk(run),
-        assumption,
-        common.one_fresh_example(run, "fresh examples, one a step"),
-        common.width(
-            run, needed_width(64.0, steps, context, gamma), "(64 ln(t/delta)/gamma_ntk)^2"
-        ),
-        Hypothesis(
-            "step eta in [gamma_ntk/(10 sqrt m), gamma_ntk^2/6400]",
-            f"{common.format_number(low)} to {common.format_number(high)}",
-            common.format_number(eta),
-            low <= eta <= high if is_known else None,
-        ),
-    )
-
-
-def compare_sgd_error(context: Context) -> Comparison:
-    gamma, _ = almost_sure_margin(context)
-    steps = common.counted_steps(context.run)
-    bound = (
-        8.0 * math.log(1.0 / context.delta) + common.divide(2560.0, common.power(gamma, 2))
-    ) / steps
-    error = common.least_before(context.trace("test_error"))
-    return common.compare_all_frames("<=", bound, error, "test_error")
-
-
-def compare_sgd_distance(context: Context) -> Comparison:
-    gamma, _ = almost_sure_margin(context)
-    run = context.run
-    bound = common.divide(80.0 * common.step_size(run) * math.sqrt(run.network.m), gamma)
-    return common.compare_all_frames("<=", bound, context.trace("distance"), "distance")
-
-
 # --------------------------------------------------------------------- Lemmas 2.3, 2.4, Theorem 2.2
 
 
 def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma 2.3: the section's, gamma_ntk, flow, and the width at t."""
     run = context.run
     gamma, assumption = almost_sure_margin(context)
     # Printed with ln(t/delta); the proof also needs ln(n/delta): use the larger one.
@@ -144,6 +95,7 @@ def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_risk_with_time(context: Context) -> Comparison:
+    """Compare log10 R(W_t) with log10 of 1/(5 t) at every frame with t > 0."""
     t = common.times(context.run)
     with np.errstate(divide="ignore"):
         bound = -np.log10(5.0) - context.run.log10_time[: t.size]
@@ -153,6 +105,7 @@ def compare_risk_with_time(context: Context) -> Comparison:
 
 
 def compare_flow_distance(context: Context) -> Comparison:
+    """Compare |W_t - W_0| with gamma_ntk sqrt(m)/80 at every frame."""
     gamma, _ = almost_sure_margin(context)
     bound = gamma * math.sqrt(context.run.network.m) / 80.0
     return common.compare_all_frames("<=", bound, context.trace("distance"), "distance")
@@ -177,6 +130,10 @@ def frames_after_crossing(context: Context) -> Array:
 
 
 def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma 2.4.
+
+    The last one is a time tau with a small risk near W_0; a frame meets it from tau on.
+    """
     run, gamma = context.run, context.lower("gamma_ntk")
     n = run.dataset.n
     logarithm = common.log_term(n, context.delta)
@@ -197,6 +154,7 @@ def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_distance_after_crossing(context: Context) -> Comparison:
+    """Compare |W_t - W_0| with gamma_ntk sqrt(m)/32 from its first crossing on."""
     frames = frames_after_crossing(context)
     reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     return common.compare_all_frames(
@@ -247,6 +205,7 @@ def compare_rebalanced_margin(context: Context) -> Comparison:
 
 
 def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 2.2: the section's, gamma_ntk, flow, and the width."""
     run = context.run
     gamma, assumption = almost_sure_margin(context)
     needed = needed_width(640.0, run.dataset.n, context, gamma)
@@ -262,7 +221,10 @@ def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def make_error_comparison(gamma_power: int) -> Callable[[Context], Comparison]:
-    """Return the comparison of the error with ln(n)^3/(n gamma^power) + ln(1/delta)/n, an O(.)."""
+    """Return the function that compares the test error with an O(.), after the crossing.
+
+    The bound is ln(n)^3/(n gamma_ntk^power) + ln(1/delta)/n.
+    """
 
     def compare(context: Context) -> Comparison:
         gamma, n = context.lower("gamma_ntk"), context.run.dataset.n
@@ -277,6 +239,7 @@ def make_error_comparison(gamma_power: int) -> Callable[[Context], Comparison]:
 
 
 def lemma_2_5_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma 2.5: ball, independent examples, smoothed margin > 0."""
     margin = context.trace("smoothed_margin")
     return (
         common.unit_ball(context.run),
@@ -286,6 +249,7 @@ def lemma_2_5_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_lemma_2_5(context: Context) -> Comparison:
+    """Compare the test error with ln(n)^3/(n gs^2) + ln(1/delta)/n, an O(.), where gs > 0."""
     n, margin = context.run.dataset.n, context.trace("smoothed_margin")
     with np.errstate(divide="ignore", over="ignore"):
         bound = math.log(n) ** 3 / (n * margin**2) + math.log(1.0 / context.delta) / n
@@ -297,32 +261,15 @@ def compare_lemma_2_5(context: Context) -> Comparison:
 def has_test_error(run: Run) -> bool:
     """Return True for the standard network on data whose test error is known."""
     section = run.experiment.data
-    has_test_error = run.dataset.x_test is not None or section.known_law
-    return is_exp_tailed_standard(run) and has_test_error
+    is_error_known = run.dataset.x_test is not None or section.known_law
+    return is_exp_tailed_standard(run) and is_error_known
 
 
-SGD = (is_sgd, "the standard network under SGD", sgd_hypotheses)
 FLOW = (is_flow, "the standard network under gradient flow")
 LEMMA_2_3 = (*FLOW, lemma_2_3_hypotheses)
 LEMMA_2_4 = (*FLOW, lemma_2_4_hypotheses)
 THEOREM_2_2 = (*FLOW, theorem_2_2_hypotheses)
 STATEMENTS = (
-    of_telgarsky22(
-        "Theorem 2.1 (error)",
-        "One pass of SGD reaches a small test error.",
-        r"\min_{s<t} \Pr[p \leq 0] \leq \frac{8 \ln(1/\delta)}{t} + "
-        r"\frac{2560}{t\, \gamma_{\mathrm{ntk}}^2}",
-        *SGD,
-        compare_sgd_error,
-        "The proof needs one more delta than the statement's 1 - 7 delta.",
-    ),
-    of_telgarsky22(
-        "Theorem 2.1 (distance)",
-        "SGD stays near initialisation.",
-        r"\max_{s<t} \Vert W_s - W_0 \Vert \leq 80\, \eta \sqrt{m} / \gamma_{\mathrm{ntk}}",
-        *SGD,
-        compare_sgd_distance,
-    ),
     of_telgarsky22(
         "Lemma 2.3 (risk)",
         "Gradient flow reaches a small risk near initialisation.",

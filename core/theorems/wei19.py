@@ -16,10 +16,12 @@ of_wei19 = partial(Statement, "wei19")
 
 
 def is_on_wei19_data(run: Run) -> bool:
+    """Return True for the data of (2.1), kind wei19."""
     return isinstance(run.experiment.data, Wei19Data)
 
 
 def is_kernel_on_wei19_data(run: Run) -> bool:
+    """Return True for a kernel predictor on the data of (2.1)."""
     return is_on_wei19_data(run) and run.experiment.dynamics.kind == "kernel"
 
 
@@ -30,6 +32,7 @@ def is_fully_trained(run: Run) -> bool:
 
 
 def is_network_on_wei19_data(run: Run) -> bool:
+    """Return True for a network of `is_fully_trained`, logistic loss, on the data of (2.1)."""
     return is_on_wei19_data(run) and is_fully_trained(run) and run.loss.kind == "logistic"
 
 
@@ -56,13 +59,16 @@ def best_margin_name(run: Run) -> str:
 
 
 def best_margin(context: Context, upper: bool) -> float:
-    """Return gamma* = gamma_l1/2 for m >= n + 1 (Proposition B.10)."""
+    """Return gamma*, half of `best_margin_name`, from above (`upper`) or below.
+
+    It is the paper's gamma* for m >= n + 1 (Proposition B.10).
+    """
     name = best_margin_name(context.run)
     return 0.5 * (context.upper(name) if upper else context.lower(name))
 
 
 def global_minimiser() -> Hypothesis:
-    """Return the hypothesis of the global minimum, which no run can show."""
+    """Return the hypothesis of the global minimum, undecided for every run."""
     text = "the global minimiser of L_lambda"
     return Hypothesis(text, "global", "an iterate of training: not known", None)
 
@@ -71,6 +77,7 @@ def global_minimiser() -> Hypothesis:
 
 
 def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 2.1 (i): the data of (2.1), and n <= d^2."""
     n, d = context.run.dataset.n, context.run.dataset.d
     return (
         Hypothesis(
@@ -81,12 +88,12 @@ def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_kernel_error(context: Context) -> Comparison:
-    """Compare the error with the constant 1."""
-    # Omega(1) has no constant: compare with 1, and give no verdict.
+    """Compare the last test error with 1, since Omega(1) states no constant; no verdict."""
     return common.compare_final("<=", 1.0, context.trace("test_error"), "test_error")
 
 
 def network_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 2.1 (ii): those of (i), m >= 4, lambda, the minimiser."""
     run = context.run
     l2 = float(run.experiment.loss.l2)
     return (
@@ -103,7 +110,7 @@ def network_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_network_error(context: Context) -> Comparison:
-    """Compare the error with sqrt(d/n), the bracket of the bound."""
+    """Compare the last test error with sqrt(d/n), the bound without its constant; no verdict."""
     n, d = context.run.dataset.n, context.run.dataset.d
     return common.compare_final("<=", math.sqrt(d / n), context.trace("test_error"), "test_error")
 
@@ -117,6 +124,7 @@ def positive_best_margin(context: Context) -> Hypothesis:
 
 
 def minimiser_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 4.1: logistic loss, gamma* > 0, global minimiser."""
     return (
         common.loss_is(context.run, "logistic"),
         positive_best_margin(context),
@@ -125,25 +133,27 @@ def minimiser_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_minimiser_margin(context: Context) -> Comparison:
-    """Compare the margin at this lambda with gamma*, its limit; always undecided."""
+    """Return the last hard margin and gamma*, its limit for lambda -> 0; always undecided."""
     measured = common.last_value(context.trace("hard_margin"))
     reason = "a limit in lambda: one run is one point of the path"
     return common.leave_open(">=", best_margin(context, False), measured, reason, "margins")
 
 
 def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem C.1: cross-entropy, gamma* > 0, global minimiser."""
     positive = Hypothesis("gamma* > 0", "> 0", "not computed for several classes", None)
     return common.loss_is(context.run, "cross_entropy"), positive, global_minimiser()
 
 
 def leave_classes_open(context: Context) -> Comparison:
-    """Leave the theorem on several classes open, with the last hard margin."""
+    """Return an undecided comparison with the last hard margin: gamma* is not computed."""
     measured = common.last_value(context.trace("hard_margin"))
     reason = "gamma* of several classes is not computed, and one run is one point of the path"
     return common.leave_open(">=", common.NAN, measured, reason, "margins")
 
 
 def near_minimiser_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem C.2: logistic loss, gamma* > 0, a near-minimiser."""
     text = "L_lambda(Theta) <= alpha L_lambda(Theta_lambda), alpha <= 2, lambda small as stated"
     return (
         common.loss_is(context.run, "logistic"),
@@ -153,6 +163,7 @@ def near_minimiser_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_near_minimiser_margin(context: Context) -> Comparison:
+    """Compare the last hard margin with gamma*/20, that is gamma*/(10 alpha) at alpha = 2."""
     measured = common.last_value(context.trace("hard_margin"))
     # gamma*/(10 alpha) at alpha = 2, the largest of the theorem.
     return common.compare_once(
@@ -170,6 +181,7 @@ def unit_neuron_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_margin_with_best(context: Context) -> Comparison:
+    """Compare the hard margin with gamma*, from above, at frames where it is not negative."""
     trace = context.trace("hard_margin")
     # hard <= l1/2 <= gamma* requires min p >= 0: with a misclassified example a larger norm
     # increases the margin (docs/theory.md, 3.4).
@@ -180,13 +192,14 @@ def compare_margin_with_best(context: Context) -> Comparison:
 
 
 def separation_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Corollary 4.2: independent examples, a hard margin >= 0."""
     margin = context.trace("hard_margin")
     least = common.at_least("a separating Theta: its margin", 0.0, margin)
     return common.known_law(context.run, "independent examples"), least
 
 
 def compare_error_with_margin_bound(context: Context) -> Comparison:
-    """Compare the test error with the bound for depth q = 2.
+    """Compare the test error with the bound for depth q = 2, at frames of positive margin.
 
     C/(gamma sqrt2 sqrt n) + sqrt(ln log2(4C/gamma)/n) + sqrt(ln(1/delta)/n).
     """
@@ -202,6 +215,7 @@ def compare_error_with_margin_bound(context: Context) -> Comparison:
 
 
 def is_perturbed(run: Run) -> bool:
+    """Return True for the perturbed flow."""
     return bool(run.experiment.dynamics.kind == "perturbed")
 
 
@@ -211,6 +225,7 @@ def differentiable_features() -> Hypothesis:
 
 
 def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem 3.3: differentiable features, a small sigma (undecided)."""
     sigma = float(getattr(context.run.experiment.dynamics, "sigma", 0.0))
     return (
         differentiable_features(),
@@ -221,6 +236,7 @@ def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_last_risk_with_first(context: Context) -> Comparison:
+    """Compare the last risk with the first one, since L* is not known; no verdict."""
     trace = context.trace("risk")
     return common.compare_once("<=", float(trace[0]), float(trace[-1]), "log10_risk", frame=-1)
 

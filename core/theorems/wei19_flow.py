@@ -28,6 +28,7 @@ MOST_VALUES = 250_000  # n m of the features of a linear program
 
 
 def smooth_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Lemma E.7: differentiable features, and the perturbed flow."""
     kind = context.run.experiment.dynamics.kind
     return (
         differentiable_features(),
@@ -97,7 +98,10 @@ def objective_after_step(run: Run, index: int, h: float) -> float:
 
 
 def compare_objective_derivative(context: Context) -> Comparison:
-    """Compare dL/dt, by a central difference of L, with its formula, over the terms' sizes."""
+    """Compare the error of the formula for dL/dt with `ROOM` at every frame.
+
+    The error is the difference from a central difference of L, over the sum of |terms|.
+    """
     run = context.run
     errors = np.full(run.frames, np.nan)
     for k in range(run.frames):
@@ -128,7 +132,7 @@ def is_regression(run: Run) -> bool:
 def smallest_fitting_norm(run: Run, index: int) -> float:
     """Return |Theta|^2 of the smallest network with a frame's directions that fits; may be inf.
 
-    min 2 |beta|_1 over sum_j beta_j relu(<v_j/|v_j|, x_i>) = y_i, balanced layers (each node has
+    min 2 |beta|_1 over sum_j beta_j relu(<v_j/|v_j|, x_i>) = y_i, balanced layers (each neuron has
     both signs of an outer weight), by linear programming: at least |Theta*|^2. Infinite if no such
     network fits.
     """
@@ -149,6 +153,7 @@ def smallest_fitting_norm(run: Run, index: int) -> float:
 
 
 def regression_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
+    """Return the hypotheses of Theorem B.9: squared loss, a network that fits, the minimiser."""
     run = context.run
     fits = math.isfinite(smallest_fitting_norm(run, run.frames - 1))
     return (

@@ -28,7 +28,7 @@ from core.theorems.telgarsky22_data import (
     outer_transport,
     sample_features,
 )
-from core.theorems.telgarsky22_lemmas import linear_network
+from core.theorems.telgarsky22_kkt import linear_network
 from tests.support.judged_runs import (
     condition,
     exactly,

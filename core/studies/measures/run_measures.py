@@ -23,13 +23,12 @@ from core.studies.measures.frame_measures import RunMargins
 from core.studies.measures.measurement import Array, Measurement, aggregate_values, option
 from core.studies.panel_lines import evaluate_on_interval
 from core.studies.trials import Trial
+from core.theorems.frei23_data import input_length_range, leaky_slope
 from core.theorems.frei23_points import (
     TOLERANCE,
     KktPoint,
-    input_length_range,
     largest_margin_deviation,
     largest_neuron_spread,
-    leaky_slope,
     relative_linear_norm,
     smallest_linear_margin,
 )
