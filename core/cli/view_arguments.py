@@ -257,9 +257,9 @@ def promises_of(
 def _in_order(run: Run) -> list[Reference]:
     """Return the run's reference margins in the order in which they define shares."""
     from core.reference.registry import references_of
-    from core.reference.share import in_order
+    from core.reference.share import order_by_preference
 
-    return in_order(references_of(run.problem))
+    return order_by_preference(references_of(run.problem))
 
 
 def _promise(run: Run, margins: Iterable[ReferenceMargin]) -> Promise:

@@ -19,7 +19,7 @@ from core.figures.primitives import Array, Curves, Dots, KeyEntry, Label
 from core.numbers import number_text
 from core.observables.extremal import vectors_of
 from core.observables.projection import Projection
-from core.reference.extremal import SADDLE, has_extremal, pattern_count
+from core.reference.extremal import SADDLE, bound_pattern_count, has_extremal
 from core.runs import Run
 
 MOST_POINTS, MOST_PATTERNS = 200, 8_000  # limits of a computation of a fifth of a second
@@ -75,7 +75,7 @@ def why_no_rays(run: Run) -> str:
         return ""
     if run.dataset.n > MOST_POINTS:
         return f"no rays: n > {MOST_POINTS}"
-    if pattern_count(run.inputs, run.dataset.y) > MOST_PATTERNS:
+    if bound_pattern_count(run.inputs, run.dataset.y) > MOST_PATTERNS:
         return f"no rays: over {MOST_PATTERNS} sign vectors"
     return ""
 

@@ -19,7 +19,7 @@ from core.network.parametrisation import TwoLayer
 from core.network.standard import SMALL, StandardNetwork
 from core.observables.nodes import node_norms, patterns, unit_rows
 from core.observables.observable import SHARE, Observable, Shape, cached_per_run
-from core.reference.extremal import Extremal, extremal_vectors, has_extremal, pattern_count
+from core.reference.extremal import Extremal, bound_pattern_count, extremal_vectors, has_extremal
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ def few_patterns(run: Run) -> bool:
     """Return True for real targets, degree 2, trained a and v_j, and few enough patterns."""
     if not has_extremal(run.problem):
         return False
-    return pattern_count(run.inputs, run.dataset.y) <= MOST_PATTERNS
+    return bound_pattern_count(run.inputs, run.dataset.y) <= MOST_PATTERNS
 
 
 @cached_per_run

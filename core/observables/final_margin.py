@@ -16,7 +16,12 @@ from core.observables.alarms import tolerance
 from core.observables.certificates import has_error, integration_error
 from core.observables.margins import ATOM, hard_margin, smoothed_margin
 from core.reference.cancel_token import CancelToken
-from core.reference.gated_limits import FixedPattern, gated_limit, gates_and_nodes, leaky_limit
+from core.reference.gated_limits import (
+    FixedPattern,
+    bracket_gated_limit,
+    bracket_leaky_limit,
+    gates_and_neurons,
+)
 from core.reference.margin import ReferenceMargin
 from core.runs import Run
 
@@ -308,8 +313,8 @@ def _conditional_bound(
     run: Run, index: int, pattern: FixedPattern, watch: CancelToken, precision: float
 ) -> ConditionalBound:
     flat = np.asarray(run.parameters(index), dtype=np.float64)
-    gates, nodes = gates_and_nodes(run.problem, flat, pattern)
-    limit = gated_limit(run.inputs, run.dataset.y, gates, watch, precision, pattern)
+    gates, nodes = gates_and_neurons(run.problem, flat, pattern)
+    limit = bracket_gated_limit(run.inputs, run.dataset.y, gates, watch, precision, pattern)
     frame = find_first_frame(run, index, pattern, watch)
     weights = np.bincount(limit.gate, limit.weights, minlength=len(nodes)).astype(np.float64)
     return ConditionalBound(
@@ -347,7 +352,7 @@ def _while_leaky(run: Run, index: int, watch: CancelToken) -> ConditionalBound:
     alpha, U = network.effective(flat)  # type: ignore[attr-defined]
     slopes = network.activation.slopes(U @ run.inputs.T)  # type: ignore[attr-defined]
     watch.check()
-    lower, upper, q = leaky_limit(run.inputs, data.y, alpha, slopes)
+    lower, upper, q = bracket_leaky_limit(run.inputs, data.y, alpha, slopes)
     lengths = (((slopes * (q * data.y)) @ run.inputs) ** 2).sum(axis=1) * alpha**2
     carriers = _carriers(lengths, alpha, [(j,) for j in range(len(alpha))])
     frame = find_first_frame(run, index, FixedPattern.GATES, watch)

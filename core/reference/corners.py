@@ -45,7 +45,7 @@ class Parity:
         """C_k/sqrt(d): the margin of the witness with |v_j|_inf = 1."""
         return float(corner_constant(self.k) / np.sqrt(self.d))
 
-    def witness(self) -> tuple[Array, Array]:
+    def best_neurons(self) -> tuple[Array, Array]:
         """Return signs alpha (2^k,) and vectors beta (2^k, d) of the best network's nodes.
 
         The beta are all vectors s of +-1 on the bits and 0 elsewhere. Their signs are prod s times
@@ -58,7 +58,7 @@ class Parity:
         return turned * self.sign * signs.prod(axis=1), beta
 
 
-def corner_parity(x: Array, y: Array) -> Parity | None:
+def find_corner_parity(x: Array, y: Array) -> Parity | None:
     """Return the parity of data that are all corners of {-1, 1}^d/sqrt(d), once each.
 
     Parameters

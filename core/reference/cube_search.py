@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from core.reference.cancel_token import CancelToken
 from core.reference.ellipsoids import Saddle
-from core.reference.generation import distinct_directions
+from core.reference.generation import select_distinct_directions
 from core.reference.master import Master
-from core.reference.programs import DIGITS, Program, solve
+from core.reference.programs import DIGITS, Program, solve_program
 
 Array = NDArray[np.float64]
 STARTS, STEPS = 200, 60  # ascents, and steps of each
@@ -41,7 +41,7 @@ class CubeSearch:
     q: Array
 
 
-def ascend(x: Array, c: Array, V: Array, watch: CancelToken) -> tuple[Array, Array]:
+def ascend_in_cube(x: Array, c: Array, V: Array, watch: CancelToken) -> tuple[Array, Array]:
     """Return the best points on projected ascents of sum_i c_i relu(<v, x_i>) in the cube.
 
     Parameters
@@ -76,7 +76,7 @@ def ascend(x: Array, c: Array, V: Array, watch: CancelToken) -> tuple[Array, Arr
     return best, values
 
 
-def polish(x: Array, c: Array, v: Array, watch: CancelToken) -> tuple[Array, float]:
+def polish_in_cube(x: Array, c: Array, v: Array, watch: CancelToken) -> tuple[Array, float]:
     """Return a point of the cube where sum_i c_i relu(<v, x_i>) is larger, and the value.
 
     Each step replaces the convex part by its tangent at v, and maximises exactly.
@@ -88,7 +88,7 @@ def polish(x: Array, c: Array, v: Array, watch: CancelToken) -> tuple[Array, flo
     value = float(np.maximum(x @ v, 0.0) @ c)
     for _ in range(POLISHES):
         slope = ((x @ v > 0.0) & ~negative) * c @ x
-        solution = solve(Program(np.r_[slope, c[negative]], rows, np.zeros(k), *box), watch)
+        solution = solve_program(Program(np.r_[slope, c[negative]], rows, np.zeros(k), *box), watch)
         if not solution.finished:
             break
         new = np.clip(solution.v[:d], -1.0, 1.0)
@@ -127,12 +127,12 @@ class _Search:
             spanned /= np.abs(spanned).max(axis=1)[:, None]
             free = self._generator.choice([-1.0, 1.0], (STARTS // 2, d))
             starts = np.vstack([free, spanned, self._winners[sign]])
-            V, values = ascend(x[is_used], sign * c[is_used], starts, self._watch)
-            first = distinct_directions(_normalise_rows(V), values, 0.0, POLISHED)
-            ends = [polish(x[is_used], sign * c[is_used], V[k], self._watch) for k in first]
+            V, values = ascend_in_cube(x[is_used], sign * c[is_used], starts, self._watch)
+            first = select_distinct_directions(_normalise_rows(V), values, 0.0, POLISHED)
+            ends = [polish_in_cube(x[is_used], sign * c[is_used], V[k], self._watch) for k in first]
             V = np.vstack([V, *(v[None] for v, _ in ends)])
             values = np.r_[values, [value for _, value in ends]]
-            best = distinct_directions(_normalise_rows(V), values, floor, ADDED)
+            best = select_distinct_directions(_normalise_rows(V), values, floor, ADDED)
             self._winners[sign] = V[best]
             highest = max(highest, float(values.max()))
             if len(best):
@@ -259,7 +259,7 @@ def bound_price(x: Array, y: Array, search: CubeSearch, enough: float, watch: Ca
         for part, sign in enumerate((1.0, -1.0)):
             n_open = 2 * (len(search.q) - number) - part
             seconds = max(watch.limit - watch.seconds, 0.0) / n_open
-            answer = solve(
+            answer = solve_program(
                 make_price_program(x[is_used], sign * c[is_used]), watch.with_timeout(seconds)
             )
             bound = max(bound, answer.bound * (1.0 + DIGITS) + DIGITS * search.lower)

@@ -60,7 +60,7 @@ def draw_directions(rows: Array, outside: int, count: int, generator: np.random.
     return np.asarray(z)
 
 
-def arcs_of_plane(x: Array, y: Array, q: Array | None, count: int) -> Directions:
+def quadrature_of_plane(x: Array, y: Array, q: Array | None, count: int) -> Directions:
     """Return nodes of Gauss and Legendre on each arc of directions that see the same examples.
 
     Parameters

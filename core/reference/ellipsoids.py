@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.reference.cancel_token import CancelToken
-from core.reference.generation import distinct_directions
-from core.reference.pricing import climb
+from core.reference.generation import select_distinct_directions
+from core.reference.pricing import climb_price
 
 Array = NDArray[np.float64]
 # Powers of the smoothed maximum: first, growth per round, last.
@@ -214,8 +214,10 @@ def _extend_pool(
     for sign in (1.0, -1.0):
         free = generator.standard_normal((STARTS // 2, d))
         spanned = generator.standard_normal((STARTS - STARTS // 2, n)) * q @ points
-        V, values = climb(points, sign * c, np.vstack([free, spanned, U[-AGAIN:] @ root]), watch)
+        V, values = climb_price(
+            points, sign * c, np.vstack([free, spanned, U[-AGAIN:] @ root]), watch
+        )
         price = max(price, float(values.max(initial=0.0)))
-        new = V[distinct_directions(V, values, -np.inf, ADDED)] @ inverse
+        new = V[select_distinct_directions(V, values, -np.inf, ADDED)] @ inverse
         directions.append(new / np.linalg.norm(new, axis=1)[:, None])
     return np.vstack(directions), price

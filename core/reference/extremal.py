@@ -85,7 +85,7 @@ def has_extremal(problem: Problem) -> bool:
     return has_both and phi.code in (RELU, LEAKY) and 0.0 <= phi.slope < 1.0
 
 
-def growth(u: Array, X: Array, y: Array, slope: float = 0.0) -> Array:
+def growth_rate(u: Array, X: Array, y: Array, slope: float = 0.0) -> Array:
     """Return the growth rate G(u) = (1/n) sum_k y_k phi(<u, x_k>), phi(z) = max(z, slope z).
 
     Parameters
@@ -166,7 +166,7 @@ def extremal_vectors(
     return tuple(sorted(vectors, key=lambda one: one.value))
 
 
-def pattern_count(X: Array, y: Array) -> int:
+def bound_pattern_count(X: Array, y: Array) -> int:
     """Return an upper bound of the sign vectors of `extremal_vectors` in general position.
 
     >>> pattern_count(np.eye(3), np.ones(3))

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from core.network.parametrisation import TwoLayer, weighted_gram
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.hull import coordinates, rounding, separate_from_origin
+from core.reference.hull import gram_coordinates, rounding_bound, separate_from_origin
 from core.reference.master import Master, Solution
 
 
@@ -138,7 +138,7 @@ class GatedLimit:
     weights: Array
 
 
-def gates_and_nodes(
+def gates_and_neurons(
     problem: Problem, flat: Array, pattern: FixedPattern = FixedPattern.CONES
 ) -> tuple[Gates, tuple[tuple[int, ...], ...]]:
     """Return the distinct gates of a network at flat parameters, and the nodes of each.
@@ -173,7 +173,7 @@ def gates_and_nodes(
     return Gates(np.where(pairs[:, 0], 1.0, -1.0), pairs[:, 1:]), nodes
 
 
-def gated_limit(
+def bracket_gated_limit(
     x: Array,
     y: Array,
     gates: Gates,
@@ -223,7 +223,7 @@ def gated_limit(
     return search.limit()
 
 
-def leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[float, float, Array]:
+def bracket_leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[float, float, Array]:
     """Return max over |V| = 1 of min_i y_i sum_j a_j slopes_ji <v_j, x_i>, bracketed.
 
     With fixed slopes the network is linear in V, and the optimum is a hard margin, found as the
@@ -261,8 +261,8 @@ def leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[float, flo
     (0.707106781, 0.707106781, [0.5, 0.5])
     """
     kernel = weighted_gram(x, a, slopes) * np.outer(y, y)
-    best = separate_from_origin(coordinates(kernel))
-    slack = best.slack + rounding(len(y), float(np.sqrt(kernel.diagonal().max())))
+    best = separate_from_origin(gram_coordinates(kernel))
+    slack = best.slack + rounding_bound(len(y), float(np.sqrt(kernel.diagonal().max())))
     return max(best.lower - slack, 0.0), best.upper + slack, best.q
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.reference.cancel_token import CancelToken
 from core.reference.master import Master
-from core.reference.pricing import climb
+from core.reference.pricing import climb_price
 
 Array = NDArray[np.float64]
 FIRST_STARTS, STARTS, MOST_ADDED = 300, 90, 40
@@ -47,10 +47,10 @@ class Atoms:
         """
         return self.alpha[:, None] * y * np.maximum(self.beta @ x.T, 0.0)
 
-    def take(self, indices: Array | NDArray[np.bool_]) -> Atoms:
+    def select(self, indices: Array | NDArray[np.bool_]) -> Atoms:
         return Atoms(self.alpha[indices], self.beta[indices])
 
-    def plus(self, other: Atoms) -> Atoms:
+    def join(self, other: Atoms) -> Atoms:
         alpha = np.concatenate([self.alpha, other.alpha])
         return Atoms(alpha, np.vstack([self.beta, other.beta]))
 
@@ -71,7 +71,9 @@ class GenerationResult:
     above: float
 
 
-def distinct_directions(V: Array, values: Array, least: float, max_count: int) -> NDArray[np.intp]:
+def select_distinct_directions(
+    V: Array, values: Array, least: float, max_count: int
+) -> NDArray[np.intp]:
     """Return the indices of the best rows, no two of one direction.
 
     Parameters
@@ -100,7 +102,7 @@ def distinct_directions(V: Array, values: Array, least: float, max_count: int) -
     return np.array(chosen, dtype=np.intp)
 
 
-def nearest_to_use(prices: Array, weights: Array) -> NDArray[np.bool_]:
+def select_columns(prices: Array, weights: Array) -> NDArray[np.bool_]:
     """Select columns: all with a weight, and the COLUMNS_RETAINED of the highest prices.
 
     Parameters
@@ -151,12 +153,12 @@ class Generation:
             return
         columns = atoms.columns(self._x, self._y)
         self._master.add(columns)
-        self._atoms = self._atoms.plus(atoms)
+        self._atoms = self._atoms.join(atoms)
         self._columns = np.vstack([self._columns, columns])
         if len(self._tried):
             self._prices = np.maximum(self._prices, (self._tried @ columns.T).max(axis=1))
 
-    def _starts(self, sign: float, q: Array, atoms: Atoms, count: int) -> Array:
+    def _climb_starts(self, sign: float, q: Array, atoms: Atoms, count: int) -> Array:
         # A maximum is a combination of the points active at it: half of the starts have that form.
         free = self._generator.standard_normal((count // 2, self._x.shape[1]))
         spanned = self._generator.standard_normal((count - count // 2, len(self._x))) * q @ self._x
@@ -187,9 +189,9 @@ class Generation:
         highest = 0.0
         priced = []
         for sign in (1.0, -1.0):
-            starts = self._starts(sign, q, atoms, count)
-            V, values = climb(self._x, sign * q * self._y, starts, watch)
-            best = distinct_directions(V, values, floor, MOST_ADDED)
+            starts = self._climb_starts(sign, q, atoms, count)
+            V, values = climb_price(self._x, sign * q * self._y, starts, watch)
+            best = select_distinct_directions(V, values, floor, MOST_ADDED)
             self._winners[sign] = V[best]
             highest = max(highest, float(values.max()))
             priced.append(Atoms(np.full(len(best), sign), V[best]))
@@ -197,7 +199,7 @@ class Generation:
             highest = max(highest, float((self._columns @ q).max()))
         self._tried = np.vstack([self._tried, q])
         self._prices = np.append(self._prices, highest)
-        self._add(priced[0].plus(priced[1]))
+        self._add(priced[0].join(priced[1]))
         return highest
 
     def run(self, tolerance: float, zero: float, watch: CancelToken) -> GenerationResult:
@@ -236,7 +238,7 @@ class Generation:
             # soonest.
             share = SMOOTHING if state.value > 0.0 else 0.0
             best = self._tried[np.argmin(self._prices)]
-            atoms = state.atoms.take(state.weights > 1e-9)
+            atoms = state.atoms.select(state.weights > 1e-9)
             # The LP's q is a vertex and jumps between rounds; columns priced there soon become
             # useless.
             q = share * best + (1.0 - share) * state.q
@@ -247,13 +249,13 @@ class Generation:
         # Between rounds state.q is the LP's; `finish` returns the best priced one.
         state = GenerationResult(self._atoms, solution.weights, solution.q, solution.value, above)
         if len(self._columns) > MOST_COLUMNS:
-            self._forget(state)
+            self._drop_unused_columns(state)
         return state
 
-    def _forget(self, state: GenerationResult) -> None:
+    def _drop_unused_columns(self, state: GenerationResult) -> None:
         """Shrink the LP and keep its optimum: a large LP takes longer than 50 ms to solve."""
-        support = nearest_to_use(self._columns @ state.q, state.weights)
-        self._atoms, self._columns = self._atoms.take(support), self._columns[support]
+        support = select_columns(self._columns @ state.q, state.weights)
+        self._atoms, self._columns = self._atoms.select(support), self._columns[support]
         self._master = Master(len(self._x), unit=self._unit)
         self._master.add(self._columns)
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.corners import Parity, corner_constant, corner_parity
-from core.reference.generation import Atoms, Generation, GenerationResult, nearest_to_use
-from core.reference.hull import pair_bound, rounding, why_not
+from core.reference.corners import Parity, corner_constant, find_corner_parity
+from core.reference.generation import Atoms, Generation, GenerationResult, select_columns
+from core.reference.hull import explain_no_margin, pair_bound, rounding_bound
 from core.reference.margin import (
     NO_NETWORK,
     Bracket,
@@ -26,7 +26,7 @@ from core.reference.margin import (
     unresolved_bracket,
     zero_bracket,
 )
-from core.reference.pricing import MOST_DIMENSIONS, Proof, prove
+from core.reference.pricing import MOST_DIMENSIONS, Proof, prove_price_bound
 
 Array = NDArray[np.float64]
 
@@ -117,10 +117,10 @@ def row_space(x: Array) -> tuple[Array, Array]:
     return np.ascontiguousarray(U[:, :rank] * sizes[:rank]), basis[:rank]
 
 
-def of_parity(parity: Parity) -> GlobalResult:
+def result_of_parity(parity: Parity) -> GlobalResult:
     """Return the optimal neurons on all corners: the 2^k sign vectors on k bits (5.4)."""
     k, d = parity.k, parity.d
-    alpha, beta = parity.witness()
+    alpha, beta = parity.best_neurons()
     text = "1/sqrt(8 d)" if k == 2 else f"of {k} bits"
     # One root: two roots would round 1/4 of XOR to less than 1/4.
     bracket = exact_bracket(
@@ -157,7 +157,7 @@ class Search:
             return
         unit = columns / np.linalg.norm(columns, axis=1)[:, None]
         for sign in (1.0, -1.0):
-            self._pool = self._pool.plus(Atoms(np.full(len(unit), sign), unit))
+            self._pool = self._pool.join(Atoms(np.full(len(unit), sign), unit))
 
     def _run_on(self, points: NDArray[np.intp], tolerance: float) -> GenerationResult:
         """Run column generation on some points, and keep the better bounds."""
@@ -172,12 +172,12 @@ class Search:
             self.q[points] = best.q
         self._update_best(last)
         prices = best.atoms.columns(x, y) @ best.q
-        self._pool = best.atoms.take(nearest_to_use(prices, last.weights))
+        self._pool = best.atoms.select(select_columns(prices, last.weights))
         return last
 
     def _update_best(self, state: GenerationResult) -> None:
         is_used = state.weights > 0.0
-        atoms, weights = state.atoms.take(is_used), state.weights[is_used]
+        atoms, weights = state.atoms.select(is_used), state.weights[is_used]
         lower = float((weights @ atoms.columns(self.x, self.y)).min())
         if lower > self.lower:
             self.lower, self.atoms, self.weights = lower, atoms, weights
@@ -223,7 +223,7 @@ class Search:
                 close = self.upper - self.lower <= 2.0 * CLOSE * self.upper
                 if not raised or close or self._watch.timed_out:
                     return self._words(proofs)
-                self._learn(proofs)
+                self._add_missed_directions(proofs)
             if np.isfinite(self.upper):
                 return self._words(proofs)
         return ""
@@ -238,13 +238,15 @@ class Search:
         time_left = max(FEWEST_SECONDS, self._watch.limit - self._watch.seconds)
         until = self._watch.seconds + time_left / 6.0
         c = self._weights() * self.y
-        return [prove(self.x, sign * c, limit, self._watch, until) for sign in (1.0, -1.0)]
+        return [
+            prove_price_bound(self.x, sign * c, limit, self._watch, until) for sign in (1.0, -1.0)
+        ]
 
-    def _learn(self, proofs: list[Proof]) -> None:
+    def _add_missed_directions(self, proofs: list[Proof]) -> None:
         """Add the directions that climbing missed, and improve q against them."""
         for sign, proof in zip((1.0, -1.0), proofs, strict=True):
             if proof.direction is not None:
-                self._pool = self._pool.plus(Atoms(np.array([sign]), proof.direction[None]))
+                self._pool = self._pool.join(Atoms(np.array([sign]), proof.direction[None]))
         points = np.flatnonzero(self._weights())
         self.above = np.inf  # its price was too low
         with suppress(ArithmeticError):
@@ -263,7 +265,7 @@ def _bracket(search: Search, x: Array, near: float) -> Bracket:
     `near` is the bound of the two nearest rays, which always holds.
     """
     scale = float(np.linalg.norm(x, axis=1).max())
-    error = rounding(sum(x.shape), scale)
+    error = rounding_bound(sum(x.shape), scale)
     least = SMALLEST if search.x.shape[1] <= MOST_DIMENSIONS else LEAST_PROVED
     search.above = max(search.above, least)
     proved = search.certify() if np.isfinite(search.above) else ""
@@ -317,13 +319,13 @@ def global_margin(
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     d = x.shape[1]
-    sentence = why_not(x, y)
+    sentence = explain_no_margin(x, y)
     if sentence:
         return result_without_network(zero_bracket(f"gamma_gl is 0: {sentence}"), d)
     # Known in closed form, with exact witnesses.
-    parity = corner_parity(x, y)
+    parity = find_corner_parity(x, y)
     if parity is not None:
-        return of_parity(parity)
+        return result_of_parity(parity)
     scale = float(np.linalg.norm(x, axis=1).max())
     near = pair_bound(x, y)
     inner, basis = row_space(x / scale)

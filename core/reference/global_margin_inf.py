@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.corners import corner_parity
+from core.reference.corners import find_corner_parity
 from core.reference.cube_search import CubeSearch, bound_price, search_cube
 from core.reference.ellipsoids import find_saddle, square_roots
 from core.reference.global_margin import global_margin
-from core.reference.hull import pair_bound, rounding, why_not
+from core.reference.hull import explain_no_margin, pair_bound, rounding_bound
 from core.reference.margin import (
     NO_NETWORK,
     Bracket,
@@ -69,7 +69,7 @@ def bracket_by_vertices(x: Array, y: Array, near: float, watch: CancelToken) -> 
     size = float(np.abs(x).sum(axis=1).max())
     vertices = cube_vertices(x, watch)
     best = find_best_network(vertices.V, x, y, watch)
-    error = rounding(sum(x.shape) + best.weights.size, size)
+    error = rounding_bound(sum(x.shape) + best.weights.size, size)
     upper = best.upper + vertices.error * float(np.linalg.norm(x, axis=1).max()) + error
     method = f"linear program over {len(vertices.V)} vertices"
     return _make_bracket(best.lower - error, upper, near, size, method)
@@ -108,7 +108,7 @@ def bracket_by_search(x: Array, y: Array, near: float, watch: CancelToken) -> Br
         proved = bound_price(rows, y, search, min(upper, near / size), watch)
         if proved < upper:
             upper, method = proved, "a network, and branch and bound over the cube"
-    error = rounding(sum(x.shape) + search.nodes, size)
+    error = rounding_bound(sum(x.shape) + search.nodes, size)
     return _make_bracket(size * search.lower - error, size * upper + error, near, size, method)
 
 
@@ -135,10 +135,10 @@ def maximum_bracket(x: Array, y: Array, watch: CancelToken) -> Bracket:
     >>> round(maximum_bracket(x, y, CancelToken()).value, 9)  # masses 2/3, 1/3
     0.666666667
     """
-    sentence = why_not(x, y)
+    sentence = explain_no_margin(x, y)
     if sentence:
         return zero_bracket(f"gamma_glinf is 0: {sentence}")
-    parity = corner_parity(x, y)
+    parity = find_corner_parity(x, y)
     if parity is not None:
         return exact_bracket(parity.margin, f"closed form of {parity.k} bits on all corners")
     x = x[:, x.any(axis=0)]

@@ -25,7 +25,7 @@ BLOCK = 2**21  # pairs per block
 CLOSEST = 200  # pairs whose distance is computed without cancellation
 
 
-def rounding(terms: int, size: float) -> float:
+def rounding_bound(terms: int, size: float) -> float:
     """Return the error bound of a sum of products of `terms` terms, at most `size` in all.
 
     (terms + 8) eps size: n eps is the usual bound of a dot product, and 8 covers the operations
@@ -34,7 +34,7 @@ def rounding(terms: int, size: float) -> float:
     return (terms + 8) * EPS * size
 
 
-def why_not(x: Array, y: Array) -> str:
+def explain_no_margin(x: Array, y: Array) -> str:
     """Return a proof, as a sentence, that no such f has a positive margin; "" if none is found.
 
     Compared exactly: a point at 0, two points on one ray with opposite labels, or antipodes of
@@ -54,7 +54,7 @@ def why_not(x: Array, y: Array) -> str:
                 f"points {i} and {k} are equal up to a positive factor and have opposite labels, "
                 "which no network without biases separates."
             )
-    if _odd(x, y):
+    if _has_zero_odd_sum(x, y):
         return (
             "no network without biases separates these data: examples come with their antipodes "
             "and opposite labels, where a network acts as a linear function, and sum_i y_i x_i = 0 "
@@ -95,7 +95,7 @@ def are_on_one_ray(a: Array, b: Array) -> bool:
     return all(p * Fraction(float(t)) == q * Fraction(float(s)) for s, t in zip(a, b, strict=True))
 
 
-def _odd(x: Array, y: Array) -> bool:
+def _has_zero_odd_sum(x: Array, y: Array) -> bool:
     """Return True if points with an antipode of the opposite label have sum_i y_i x_i = 0, exactly.
 
     With f odd on them up to its even part, sum_i y_i f(x_i) = 2 sum over pairs of a linear function
@@ -129,18 +129,18 @@ def pair_bound(x: Array, y: Array) -> float:
     step = max(1, BLOCK // len(minus))
     for first in range(0, len(plus), step):
         part = slice(first, first + step)
-        squares = _squares(a[part, None], b, plus[part] @ minus.T)
+        squares = _squared_distances(a[part, None], b, plus[part] @ minus.T)
         few = min(CLOSEST, squares.size) - 1
         # Squared distances from products identify near pairs, but cancel: recompute those of near
         # pairs.
         closest = np.argpartition(squares, few, axis=None)[: few + 1]
         rows, columns = np.unravel_index(closest, squares.shape)
         best = min(best, float(_distances(plus[part][rows], minus[columns]).min()))
-    slack = rounding(x.shape[1], math.sqrt(float(max(a.max(), b.max()))))
+    slack = rounding_bound(x.shape[1], math.sqrt(float(max(a.max(), b.max()))))
     return best + slack
 
 
-def _squares(a: Array, b: Array, inner: Array) -> Array:
+def _squared_distances(a: Array, b: Array, inner: Array) -> Array:
     """Return min over t of |t x_i - (1 - t) x_k|^2 from |x_i|^2, |x_k|^2, <x_i, x_k>; cancels."""
     share = np.clip((b + inner) / np.maximum(a + b + 2.0 * inner, 1e-300), 0.0, 1.0)
     return np.asarray(share**2 * a - 2.0 * share * (1.0 - share) * inner + (1.0 - share) ** 2 * b)
@@ -184,14 +184,14 @@ class Separation:
 
     @property
     def slack(self) -> float:
-        return rounding(sum(self.w.shape), self.scale)
+        return rounding_bound(sum(self.w.shape), self.scale)
 
     @property
     def separable(self) -> bool:
         return self.lower > self.slack
 
 
-def coordinates(K: Array) -> Array:
+def gram_coordinates(K: Array) -> Array:
     """Return rows G with G G' = K, up to rounding.
 
     Parameters
@@ -230,12 +230,14 @@ def separate_from_origin(G: Array) -> Separation:
     # Try both: on degenerate data the support differs from the optimum's, and solving on it can be
     # worse.
     bracket = _bracket(rows, q)
-    polished = _polish(rows, q)
+    polished = _solve_on_support(rows, q)
     if polished is not None:
-        bracket = _better(_better(bracket, _bracket(rows, polished[3])), polished)
+        bracket = _tighter_bracket(_tighter_bracket(bracket, _bracket(rows, polished[3])), polished)
     lower, upper, w, q = bracket
     w = w if basis is None else basis @ w
-    return Separation(lower * scale, upper * scale, w, q, scale, lower <= 0.0 and _farkas(rows, q))
+    return Separation(
+        lower * scale, upper * scale, w, q, scale, lower <= 0.0 and _has_farkas_weights(rows, q)
+    )
 
 
 def _weights(rows: Array) -> Array:
@@ -251,7 +253,7 @@ def _weights(rows: Array) -> Array:
     return np.asarray(u / u.sum())
 
 
-def _polish(rows: Array, q: Array) -> tuple[float, float, Array, Array] | None:
+def _solve_on_support(rows: Array, q: Array) -> tuple[float, float, Array, Array] | None:
     """Return the bracket of q solved again on its support.
 
     It is that of the point of the support's affine hull nearest to 0. From one row g_0 it is g_0 +
@@ -282,7 +284,7 @@ def _polish(rows: Array, q: Array) -> tuple[float, float, Array, Array] | None:
     return float((rows @ w).min()), length, w, better
 
 
-def _farkas(rows: Array, q: Array) -> bool:
+def _has_farkas_weights(rows: Array, q: Array) -> bool:
     """Return True if weights q' >= 0 with G' q' = 0 exactly exist near q.
 
     [G'; 1'] has a right inverse of norm 1/s, s its least singular value, if that is not 0; q is off
@@ -295,16 +297,16 @@ def _farkas(rows: Array, q: Array) -> bool:
     if matrix.shape[0] > matrix.shape[1]:
         return _is_farkas_exact(rows[support], q[support])
     least = float(np.linalg.svd(matrix, compute_uv=False)[-1])
-    least -= rounding(sum(matrix.shape), float(np.linalg.norm(matrix)))
+    least -= rounding_bound(sum(matrix.shape), float(np.linalg.norm(matrix)))
     residual = matrix @ q[support]
     residual[-1] -= 1.0
-    error = float(np.linalg.norm(residual)) + rounding(support.size, np.sqrt(matrix.shape[0]))
+    error = float(np.linalg.norm(residual)) + rounding_bound(support.size, np.sqrt(matrix.shape[0]))
     is_near = least > 0.0 and error < least * float(q[support].min())
     return is_near or _is_farkas_exact(rows[support], q[support])
 
 
 def _is_farkas_exact(rows: Array, q: Array) -> bool:
-    """Decide `_farkas` in rational numbers, for few rows: degenerate data, such as cube corners."""
+    """Decide `_has_farkas_weights` in rational numbers, for few rows, such as cube corners."""
     nonzero = rows[:, rows.any(axis=0)]
     if max(nonzero.shape) > MOST_EXACT:
         return False
@@ -341,7 +343,7 @@ def _bracket(rows: Array, q: Array) -> tuple[float, float, Array, Array]:
     return float((rows @ w).min()), length, w, q
 
 
-def _better(
+def _tighter_bracket(
     one: tuple[float, float, Array, Array], two: tuple[float, float, Array, Array]
 ) -> tuple[float, float, Array, Array]:
     """Return the better end of each side, in order in spite of rounding."""

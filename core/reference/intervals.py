@@ -20,13 +20,13 @@ import numpy as np
 from core.data.dataset import Array
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.hull import pair_bound, rounding
+from core.reference.hull import pair_bound, rounding_bound
 from core.reference.margin import (
     Bracket,
     SampleMargin,
     absent_bracket,
-    binary,
     data_key,
+    has_binary_labels,
     unresolved_bracket,
 )
 
@@ -34,7 +34,7 @@ MOST_EXAMPLES = 2000
 ENOUGH, ROUNDS, NEW_COLUMNS = 1e-7, 60, 40
 
 
-def lift(x: Array) -> Array:
+def append_ones(x: Array) -> Array:
     """Return inputs with a 1 appended.
 
     Parameters
@@ -68,7 +68,7 @@ def breakpoints(points: Array) -> Array:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def candidates(points: Array, c: Array, ends: Array) -> tuple[Array, Array]:
+def candidate_directions(points: Array, c: Array, ends: Array) -> tuple[Array, Array]:
     """Return directions among which |h| is largest.
 
     Parameters
@@ -96,7 +96,7 @@ def candidates(points: Array, c: Array, ends: Array) -> tuple[Array, Array]:
     return directions, np.maximum(directions @ points.T, 0.0) @ c
 
 
-def l1_margin(
+def bracket_l1_margin(
     x: Array, y: Array, watch: CancelToken, enough: float = ENOUGH
 ) -> tuple[float, float, int]:
     """Return bounds of gamma_l1 and the number of rounds, for x (n, 1) and y (n,).
@@ -107,17 +107,17 @@ def l1_margin(
     >>> round(lower, 9), round(upper, 9)
     (1.414213562, 1.414213562)
     """
-    points = lift(x)
+    points = append_ones(x)
     ends = columns = breakpoints(points)
     size = float(np.linalg.norm(points, axis=1).max())
     lower, upper = 0.0, min(size, pair_bound(points, y))
-    slack = rounding(y.size, size)
+    slack = rounding_bound(y.size, size)
     c = y / y.size
     turn = 0
     while turn < ROUNDS:
         turn += 1
         watch.check()
-        directions, h = candidates(points, c, ends)
+        directions, h = candidate_directions(points, c, ends)
         sizes = np.abs(h)
         upper = min(upper, float(sizes.max()) + slack)
         if upper - lower <= enough * upper or watch.timed_out:
@@ -131,7 +131,7 @@ def l1_margin(
     return min(lower, upper), upper, turn
 
 
-def best_measure(features: Array) -> Any:
+def maximise_measure_margin(features: Array) -> Any:
     """Solve max t over a, b >= 0 of sum 1 in all, t <= sum_k (a_k - b_k) F_ik for all i, F (n, K).
 
     Returns SciPy's solution x = (a, b, t) with its marginals. Raises ArithmeticError where the
@@ -163,7 +163,7 @@ def _master(
     `unit` is about the margin: the program's tolerances are absolute.
     """
     features = y[:, None] * np.maximum(points @ columns.T, 0.0) / unit
-    count, solution = len(columns), best_measure(features)
+    count, solution = len(columns), maximise_measure_margin(features)
     weights = np.maximum(solution.x[:-1], 0.0)
     signed = (weights[:count] - weights[count:]) / weights.sum()
     q = np.maximum(-solution.ineqlin.marginals, 0.0)
@@ -192,17 +192,19 @@ class BiasMargin(SampleMargin):
     too_many = "gamma_l1 is computed for up to {most} examples; here n = {n}."
 
     def applies(self, problem: Problem) -> bool:
-        return binary(problem) and problem.dataset.d == 1 and problem.network.kind == "bias"
+        return (
+            has_binary_labels(problem) and problem.dataset.d == 1 and problem.network.kind == "bias"
+        )
 
     def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data = problem.dataset
-        lower, upper, rounds = l1_margin(data.x, data.y, watch)
+        lower, upper, rounds = bracket_l1_margin(data.x, data.y, watch)
         if not lower > 0.0:
             reason = "separability by a network is lost in rounding"
             if watch.timed_out:
                 reason = "the time limit came before a positive margin; raise it"
             return unresolved_bracket(
-                upper, float(np.linalg.norm(lift(data.x), axis=1).max()), True, reason
+                upper, float(np.linalg.norm(append_ones(data.x), axis=1).max()), True, reason
             )
         method = (
             f"linear program with exact pricing between breakpoints, {rounds} rounds; relative gap "
@@ -247,13 +249,13 @@ class PathPoint:
         return np.asarray(np.maximum(points @ self.directions.T, 0.0) @ self.alpha / squared)
 
 
-def circle(count: int = DIRECTIONS) -> Array:
+def directions_of_circle(count: int = DIRECTIONS) -> Array:
     """Return evenly spaced unit vectors of the plane, (count, 2)."""
     angle = 2.0 * np.pi * np.arange(count) / count
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def path_point(points: Array, y: Array, penalty: float, directions: Array) -> PathPoint:
+def solve_path_point(points: Array, y: Array, penalty: float, directions: Array) -> PathPoint:
     """Return the solution at one penalty, to a relative duality gap of ENOUGH.
 
     Parameters
@@ -279,9 +281,9 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
     is_used = np.zeros(alpha.size, dtype=bool)
     objective, gap = float(np.log(2.0)), np.inf
     for _ in range(PATH_ROUNDS):
-        q = _pull(F @ alpha)
+        q = _loss_weights(F @ alpha)
         slopes = F.T @ q
-        gap = objective - _dual(q, float(np.abs(slopes).max()), mu)
+        gap = objective - _dual_value(q, float(np.abs(slopes).max()), mu)
         # The duality gap bounds the distance of the objective from its minimum on these directions.
         if gap <= ENOUGH * objective:
             break
@@ -294,7 +296,7 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
 
         def value(beta: Array, Z: Array = Z) -> tuple[float, Array]:
             p = Z @ beta
-            return _loss(p) + mu * float(beta.sum()), mu - Z.T @ _pull(p)
+            return _loss(p) + mu * float(beta.sum()), mu - Z.T @ _loss_weights(p)
 
         # alpha as a difference of two parts >= 0, which makes |alpha|_1 smooth.
         start = np.concatenate([np.maximum(alpha[is_used], 0.0), np.maximum(-alpha[is_used], 0.0)])
@@ -313,7 +315,7 @@ def path_point(points: Array, y: Array, penalty: float, directions: Array) -> Pa
     return PathPoint(directions, alpha, objective, gap, margin)
 
 
-def max_margin(points: Array, y: Array, directions: Array) -> PathPoint:
+def maximise_l1_margin(points: Array, y: Array, directions: Array) -> PathPoint:
     """Solve the hard-margin l1-SVM: alpha of |alpha|_1 = 1 with the largest min_i y_i f(x_i).
 
     Points x~ (n, 2), y (n,), directions (K, 2). The objective is minus the margin, the gap that of
@@ -324,7 +326,7 @@ def max_margin(points: Array, y: Array, directions: Array) -> PathPoint:
     1.0
     """
     F = y[:, None] * np.maximum(points @ directions.T, 0.0)
-    count, solution = len(directions), best_measure(F)
+    count, solution = len(directions), maximise_measure_margin(F)
     alpha = solution.x[:count] - solution.x[count:-1]
     gap = float(abs(solution.fun - solution.eqlin.marginals[0]))
     margin = float((F @ alpha).min() / np.abs(alpha).sum())
@@ -335,12 +337,12 @@ def _loss(p: Array) -> float:
     return float(np.logaddexp(0.0, -p).mean())
 
 
-def _pull(p: Array) -> Array:
+def _loss_weights(p: Array) -> Array:
     """Return -1/n of the loss's slope at each margin: 1/(n (1 + e^p))."""
     return np.asarray(np.exp(-np.logaddexp(0.0, p)) / p.size)
 
 
-def _dual(q: Array, largest: float, mu: float) -> float:
+def _dual_value(q: Array, largest: float, mu: float) -> float:
     """Return the dual at q scaled into its feasible set: (1/n) sum of the entropy of n q_i."""
     # Clipped above 0, where u ln u would be NaN instead of 0.
     u = np.clip(q.size * q * min(1.0, mu / largest if largest > 0.0 else 1.0), 1e-300, 1.0)
@@ -348,21 +350,21 @@ def _dual(q: Array, largest: float, mu: float) -> float:
     return float(-(u * np.log(u) + other_term).mean())
 
 
-def plane(problem: Problem) -> Array | None:
+def lifted_inputs(problem: Problem) -> Array | None:
     """Return x~ (n, 2) of a problem whose nodes are directions of the plane; None for others."""
     kind, data = problem.experiment.network.kind, problem.dataset
     if kind == "bias" and data.d == 1:
-        return lift(data.x)
+        return append_ones(data.x)
     plain = kind == "standard" and problem.network.plain_relu
     return data.x if plain and data.d == 2 else None
 
 
-def solve(problem: Problem) -> PathPoint | None:
+def solve_problem(problem: Problem) -> PathPoint | None:
     """Return the solution for a problem with the logistic loss and l2 > 0; None for others."""
-    loss, points = problem.experiment.loss, plane(problem)
+    loss, points = problem.experiment.loss, lifted_inputs(problem)
     if points is None or loss.kind != "logistic" or not loss.l2 > 0.0:
         return None
-    return path_point(points, problem.dataset.y, loss.l2, circle())
+    return solve_path_point(points, problem.dataset.y, loss.l2, directions_of_circle())
 
 
 @final
@@ -386,13 +388,13 @@ class PathMargin(SampleMargin):
     def applies(self, problem: Problem) -> bool:
         kinds = (problem.experiment.network.kind, problem.experiment.loss.kind)
         penalised = kinds == ("bias", "logistic") and problem.experiment.loss.l2 > 0.0
-        return binary(problem) and problem.dataset.d == 1 and penalised
+        return has_binary_labels(problem) and problem.dataset.d == 1 and penalised
 
     def key(self, problem: Problem) -> str:
         return data_key(problem, float(problem.experiment.loss.l2))
 
     def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
-        point = solve(problem)
+        point = solve_problem(problem)
         if point is None or not np.isfinite(point.margin):
             return absent_bracket("The penalty is so large that the best network is zero.")
         method = f"l1 problem on {DIRECTIONS} directions, objective proved to {point.gap:.1e}"

@@ -21,13 +21,13 @@ from core.data.dataset import Array
 from core.network.standard import FixedOuter
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.hull import MOST_POINTS, coordinates, rounding, separate_from_origin
+from core.reference.hull import MOST_POINTS, gram_coordinates, rounding_bound, separate_from_origin
 from core.reference.margin import (
     Bracket,
     SampleMargin,
     absent_bracket,
-    binary,
     data_key,
+    has_binary_labels,
     unresolved_bracket,
     zero_bracket,
 )
@@ -50,7 +50,7 @@ class Optimum:
     fits: bool
 
 
-def form(x: Array, y: Array, plus: float, minus: float, slope: float) -> Array:
+def dual_matrix(x: Array, y: Array, plus: float, minus: float, slope: float) -> Array:
     """Return the matrix K o G of problem (3).
 
     Parameters
@@ -76,7 +76,9 @@ def form(x: Array, y: Array, plus: float, minus: float, slope: float) -> Array:
     return np.asarray(K * (x @ x.T))
 
 
-def optimum(x: Array, y: Array, plus: float, minus: float, slope: float) -> Optimum | None:
+def solve_leaky_problem(
+    x: Array, y: Array, plus: float, minus: float, slope: float
+) -> Optimum | None:
     """Return the optimum of problem (3).
 
     Parameters
@@ -105,12 +107,12 @@ def optimum(x: Array, y: Array, plus: float, minus: float, slope: float) -> Opti
     >>> bool(np.allclose(best.multipliers * (4.0 * e + 5.0), [8.0, 8.0, 8.0 + 6.4 * e]))
     True
     """
-    M = form(x, y, plus, minus, slope)
+    M = dual_matrix(x, y, plus, minus, slope)
     closed = _closed_form(M)
-    bracket = closed or _bounds_of(M, separate_from_origin(coordinates(M)).q)
+    bracket = closed or _bounds_of(M, separate_from_origin(gram_coordinates(M)).q)
     if bracket is None:
         return None
-    fits = _fits(x, y, bracket[2], slope)
+    fits = _satisfies_kkt(x, y, bracket[2], slope)
     return Optimum(*bracket, closed=closed is not None, fits=fits)
 
 
@@ -132,7 +134,7 @@ def _bounds_of(M: Array, multipliers: Array) -> tuple[float, float, Array] | Non
     """
     tight = M @ multipliers
     total, square = float(multipliers.sum()), float(multipliers @ tight)
-    error = rounding(len(M), float(M.diagonal().max())) * total
+    error = rounding_bound(len(M), float(M.diagonal().max())) * total
     if square <= error * total or float(tight.min()) <= error:
         return None
     upper = float(np.sqrt(square + error * total))
@@ -142,12 +144,12 @@ def _bounds_of(M: Array, multipliers: Array) -> tuple[float, float, Array] | Non
     return (lower, *ends) if all(np.isfinite(end).all() for end in ends) else None
 
 
-def _fits(x: Array, y: Array, multipliers: Array, slope: float) -> bool:
+def _satisfies_kkt(x: Array, y: Array, multipliers: Array, slope: float) -> bool:
     weight = np.where(y > 0.0, multipliers, -slope * multipliers)
     scaled = np.where(y < 0.0, multipliers, -slope * multipliers)
     v, u = weight @ x, scaled @ x
     lengths = np.linalg.norm(x, axis=1)
-    error = rounding(sum(x.shape), float(multipliers @ lengths) * float(lengths.max()))
+    error = rounding_bound(sum(x.shape), float(multipliers @ lengths) * float(lengths.max()))
     return bool((y * (x @ v) > error).all() and (y * (x @ u) < -error).all())
 
 
@@ -172,7 +174,7 @@ class LeakyOptimum(SampleMargin):
     def applies(self, problem: Problem) -> bool:
         section: Any = problem.experiment.network
         return (
-            binary(problem)
+            has_binary_labels(problem)
             and isinstance(problem.network, FixedOuter)
             and not section.smooth
             and 0.0 < section.slope < 1.0
@@ -185,9 +187,9 @@ class LeakyOptimum(SampleMargin):
     def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         section: Any = problem.experiment.network
         x, y, (plus, minus) = problem.dataset.x, problem.dataset.y, _sides(problem)
-        best = optimum(x, y, plus, minus, section.slope)
+        best = solve_leaky_problem(x, y, plus, minus, section.slope)
         if best is None:
-            return _unsolved_bracket(form(x, y, plus, minus, section.slope))
+            return _unsolved_bracket(dual_matrix(x, y, plus, minus, section.slope))
         return _solved_bracket(best)
 
 
@@ -200,8 +202,8 @@ def _unsolved_bracket(M: Array) -> Bracket:
             "No network satisfies the constraints of problem (3) on these data: it is 0 at "
             f"example {place}."
         )
-    q = separate_from_origin(coordinates(M)).q
-    error = rounding(len(M), float(sizes.max()))
+    q = separate_from_origin(gram_coordinates(M)).q
+    error = rounding_bound(len(M), float(sizes.max()))
     upper = float(np.sqrt(max(float(q @ M @ q), 0.0) + error))
     reason = "feasibility of problem (3) is lost in rounding"
     return unresolved_bracket(upper, float(np.sqrt(sizes.max())), True, reason)

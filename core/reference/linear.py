@@ -15,17 +15,17 @@ from core.reference.cancel_token import CancelToken
 from core.reference.hull import (
     MOST_POINTS,
     Separation,
-    coordinates,
-    rounding,
+    explain_no_margin,
+    gram_coordinates,
+    rounding_bound,
     separate_from_origin,
-    why_not,
 )
 from core.reference.margin import (
     Bracket,
     SampleMargin,
     absent_bracket,
-    binary,
     data_key,
+    has_binary_labels,
     signed_inputs,
     unresolved_bracket,
     zero_bracket,
@@ -133,20 +133,22 @@ class KernelMargin(SampleMargin):
     def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data = problem.dataset
         # Data that no finite network separates are not separated by limits of networks either.
-        reason = why_not(data.x, data.y)
+        reason = explain_no_margin(data.x, data.y)
         if reason:
             return zero_bracket(f"The tangent kernel has no margin: {reason}")
         K = tangent_kernel(data.x, data.x) * data.y[:, None] * data.y
-        return in_space(K, rounding(data.d + data.n, float(K.diagonal().max())))
+        return bracket_in_kernel_space(
+            K, rounding_bound(data.d + data.n, float(K.diagonal().max()))
+        )
 
 
-def in_space(K: Array, error: float) -> Bracket:
+def bracket_in_kernel_space(K: Array, error: float) -> Bracket:
     """Return the margin of the kernel matrix K_ik y_i y_k (n, n), each entry good to `error`.
 
     With weights q: at most sqrt(q' K q), and f = sum_i q_i y_i k(x_i, .) has min_i (K q)_i over
     |f| = sqrt(q' K q). Both are read off K itself, since its square root is good to sqrt(eps) only.
     """
-    q = separate_from_origin(coordinates(K)).q
+    q = separate_from_origin(gram_coordinates(K)).q
     tight, size = K @ q, float(np.sqrt(K.diagonal().max()))
     square = max(float(q @ tight), 0.0)
     upper = float(np.sqrt(square + error))
@@ -170,7 +172,7 @@ def in_space(K: Array, error: float) -> Bracket:
 # (its Appendix A.2 divides, equation 28 uses it).
 
 
-def features(problem: Problem) -> tuple[Array, Array, Array]:
+def start_features(problem: Problem) -> tuple[Array, Array, Array]:
     """Return the outer weights, scales and features of a batch-norm network at its start.
 
     Parameters
@@ -223,7 +225,7 @@ class FrozenMargin(SampleMargin):
         """
 
     def applies(self, problem: Problem) -> bool:
-        return binary(problem) and isinstance(problem.network, BatchNorm)
+        return has_binary_labels(problem) and isinstance(problem.network, BatchNorm)
 
     def key(self, problem: Problem) -> str:
         network = problem.network
@@ -233,14 +235,14 @@ class FrozenMargin(SampleMargin):
 
     def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data, m = problem.dataset, problem.network.m
-        a, c, A = features(problem)
+        a, c, A = start_features(problem)
         if not np.isfinite(A).all():
             return absent_bracket(
                 "A neuron's N(v) is zero at the start, so its features are not defined."
             )
         # With frozen V the network is linear in this layer: its margin is a linear one.
         best = separate_from_origin(self.rows(a, c, A) * data.y[:, None])
-        error = rounding(data.d + data.n, best.scale)  # of the features, and of N(v)
+        error = rounding_bound(data.d + data.n, best.scale)  # of the features, and of N(v)
         return bracket_of(best, "this layer with V at its start", float(np.sqrt(m)), error)
 
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.hull import MOST_POINTS, rounding, separate_from_origin
+from core.reference.hull import MOST_POINTS, rounding_bound, separate_from_origin
 from core.reference.linear import bracket_of
 from core.reference.margin import Bracket, absent_bracket, signed_inputs, unresolved_bracket
 from core.reference.norms import NormMargin
-from core.reference.programs import Program, solve
+from core.reference.programs import Program, solve_program
 
 Array = NDArray[np.float64]
 HYPERPLANE = "a hyperplane through the origin"
@@ -39,7 +39,7 @@ def make_program(G: Array, p: float) -> Program:
     return Program(np.eye(2 * d + 1)[2 * d], table, np.eye(n + 1)[n], *box)
 
 
-def linear_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
+def bracket_linear_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
     """Return the bracket of max over |w|_p <= 1 of min_i <G_i, w>.
 
     The lower end is that of w as found, and the upper end the dual norm of sum_i q_i G_i, each
@@ -68,7 +68,7 @@ def linear_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
     n, d = G.shape
     unit = float(np.abs(G).max()) or 1.0
     rows = G / unit
-    solution = solve(make_program(rows, p), watch)
+    solution = solve_program(make_program(rows, p), watch)
     if not solution.finished:
         return absent_bracket(LATE)
     w = solution.v[:d] if np.isinf(p) else solution.v[:d] - solution.v[d:-1]
@@ -79,8 +79,10 @@ def linear_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
     own = 1.0 if np.isinf(p) else np.inf
     margins, sums = rows @ w, q @ rows
     # The rounding error of each sum is that of the sum of its terms' sizes.
-    lower = float((margins - rounding(d, 1.0) * (np.abs(rows) @ np.abs(w))).min())
-    upper = float(np.linalg.norm(np.abs(sums) + rounding(n + d, 1.0) * (q @ np.abs(rows)), own))
+    lower = float((margins - rounding_bound(d, 1.0) * (np.abs(rows) @ np.abs(w))).min())
+    upper = float(
+        np.linalg.norm(np.abs(sums) + rounding_bound(n + d, 1.0) * (q @ np.abs(rows)), own)
+    )
     reached, gap = float(margins.min()), float(np.linalg.norm(sums, own) - margins.min())
     if not lower > 0.0:
         best = separate_from_origin(G)
@@ -104,7 +106,7 @@ class LinearNormMargin(NormMargin):
         """Exponent of the norm of w: 1 or inf."""
 
     def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
-        return linear_margin(np.unique(signed_inputs(problem), axis=0), self.p, watch)
+        return bracket_linear_margin(np.unique(signed_inputs(problem), axis=0), self.p, watch)
 
 
 @final

@@ -202,7 +202,7 @@ class ReferenceMargin:
 # ----------------------------------------------------------------------- margins of the examples
 
 
-def binary(problem: Problem) -> bool:
+def has_binary_labels(problem: Problem) -> bool:
     """Return True for data with two labels, -1 and +1, for which a network has one output."""
     return problem.dataset.classes == 2 and not problem.dataset.real
 
@@ -233,14 +233,14 @@ class SampleMargin(Reference):
     too_many = "This margin's exact method needs at most {most} examples."
 
     def applies(self, problem: Problem) -> bool:
-        return binary(problem) and (problem.network.plain_relu or not self.plain_relu)
+        return has_binary_labels(problem) and (problem.network.plain_relu or not self.plain_relu)
 
     def key(self, problem: Problem) -> str:
         return data_key(problem)
 
     @final
     def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
-        sentence, n = refusal(problem), problem.dataset.n
+        sentence, n = explain_no_sample_margin(problem), problem.dataset.n
         if not sentence and n > self.most_examples:
             sentence = self.too_many.format(most=self.most_examples, n=n)
         if sentence:
@@ -275,7 +275,7 @@ def signed_inputs(problem: Problem) -> Array:
     return problem.dataset.y[:, None] * problem.dataset.x
 
 
-def refusal(problem: Problem) -> str:
+def explain_no_sample_margin(problem: Problem) -> str:
     """Return why these data have no margin whatever the predictor, as a sentence, or "".
 
     Real targets; more than two classes; equal points of opposite labels. Points of one label have
@@ -286,7 +286,7 @@ def refusal(problem: Problem) -> str:
         return "The targets are real numbers, but margins need labels."
     if data.classes != 2:
         return f"The data have {data.classes} classes, but this margin is defined for two."
-    pair = contradiction(data.x, data.y)
+    pair = find_contradiction(data.x, data.y)
     if pair is not None:
         return (
             f"Examples {pair[0]} and {pair[1]} are equal and have opposite labels, so no predictor "
@@ -295,7 +295,7 @@ def refusal(problem: Problem) -> str:
     return ""
 
 
-def contradiction(x: Array, y: Array) -> tuple[int, int] | None:
+def find_contradiction(x: Array, y: Array) -> tuple[int, int] | None:
     """Return the first two equal rows of x with different y, counted from 0; None without any.
 
     >>> contradiction(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, -1.0]))

@@ -24,7 +24,7 @@ from core.reference.margin import (
 )
 
 
-def even_parity(k: int, d: int) -> float:
+def even_parity_margin(k: int, d: int) -> float:
     """Return gamma_gl of all 2^d corners for even k: C(k - 2, k/2 - 1)/(2^(k-1) sqrt(k d)).
 
     >>> [round(even_parity(k, 1), 5) for k in (2, 4, 6)]
@@ -35,7 +35,7 @@ def even_parity(k: int, d: int) -> float:
     return corner_constant(k) / sqrt(k * d)
 
 
-def dyadic(d: int) -> float:
+def dyadic_margin(d: int) -> float:
     """Return gamma_linear of the points 2^-j e_j, j = 1, ..., d: sqrt(3/(4^(d+1) - 4)).
 
     1/gamma^2 is the sum of 4^j:
@@ -87,7 +87,7 @@ class ParityPopulation(Reference):
                 "biases has a linear odd part, and an odd parity of 3 or more bits is orthogonal "
                 "to every linear function."
             )
-        return exact_bracket(even_parity(k, d), f"closed form for k = {k}, d = {d}")
+        return exact_bracket(even_parity_margin(k, d), f"closed form for k = {k}, d = {d}")
 
 
 @final
@@ -138,7 +138,7 @@ class DyadicPopulation(Reference):
         return str(problem.experiment.data.d)
 
     def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
-        return exact_bracket(dyadic(problem.dataset.d), "closed form sqrt(3/(4^(d+1) - 4))")
+        return exact_bracket(dyadic_margin(problem.dataset.d), "closed form sqrt(3/(4^(d+1) - 4))")
 
 
 # ------------------------------------------------------------------------------- neural collapse

@@ -21,7 +21,7 @@ MOST_DIMENSIONS = 3
 PARALLEL = 1e-9  # sine below which two points count as parallel
 
 
-def value_at(x: Array, c: Array, v: Array) -> Array:
+def price_of(x: Array, c: Array, v: Array) -> Array:
     """Return sum_i c_i relu(<v, x_i>) at some directions.
 
     Parameters
@@ -41,7 +41,7 @@ def value_at(x: Array, c: Array, v: Array) -> Array:
     return np.asarray(np.maximum(v @ x.T, 0.0) @ c)
 
 
-def unit(rows: Array) -> Array:
+def unit_rows(rows: Array) -> Array:
     """Return the rows that are not 0, divided by their lengths.
 
     Parameters
@@ -60,7 +60,7 @@ def unit(rows: Array) -> Array:
     return np.asarray(rows[nonzero] / lengths[nonzero, None])
 
 
-def arcs(x: Array) -> tuple[Array, Array]:
+def arcs_of_circle(x: Array) -> tuple[Array, Array]:
     """Return the arcs into which the lines <v, x_i> = 0 cut the circle.
 
     Parameters
@@ -85,7 +85,7 @@ def arcs(x: Array) -> tuple[Array, Array]:
     return ends, np.column_stack([np.cos(middles), np.sin(middles)])
 
 
-def candidates(x: Array, c: Array) -> Iterator[Array]:
+def candidate_directions(x: Array, c: Array) -> Iterator[Array]:
     """Yield directions among which sum_i c_i relu(<v, x_i>) is largest over unit v.
 
     Within a face of the arrangement of the planes <v, x_i> = 0 the sum is <v, w> with the w of that
@@ -110,10 +110,10 @@ def candidates(x: Array, c: Array) -> Iterator[Array]:
         yield np.array([[1.0], [-1.0]])
         return
     if r == 2:
-        ends, middles = arcs(x)
-        yield np.vstack([ends, unit(((middles @ x.T > 0.0) * c) @ x)])
+        ends, middles = arcs_of_circle(x)
+        yield np.vstack([ends, unit_rows(((middles @ x.T > 0.0) * c) @ x)])
         return
-    for normal in unit(x):
+    for normal in unit_rows(x):
         yield from candidates_on_circle(x, c, normal)
 
 
@@ -141,17 +141,17 @@ def candidates_on_circle(x: Array, c: Array, normal: Array) -> Iterator[Array]:
     crossing = np.linalg.norm(flat, axis=1) > PARALLEL * lengths
     if not crossing.any():
         return
-    ends, middles = arcs(flat[crossing])
+    ends, middles = arcs_of_circle(flat[crossing])
     active = ((middles @ plane @ x.T > 0.0) & crossing) * c
     yield ends @ plane
-    yield unit(active @ flat) @ plane
+    yield unit_rows(active @ flat) @ plane
     for side in (1.0, -1.0):
         # Points along `normal` are 0 on its circle, and active on one side of it.
         touching = (~crossing & (side * (x @ normal) > 0.0)) * c
-        yield unit((active + touching) @ x)
+        yield unit_rows((active + touching) @ x)
 
 
-def maximise(x: Array, c: Array, watch: CancelToken) -> tuple[float, Array, int]:
+def maximise_price(x: Array, c: Array, watch: CancelToken) -> tuple[float, Array, int]:
     """Return the maximum over unit v of sum_i c_i relu(<v, x_i>), exactly, for r <= 3.
 
     Parameters
@@ -179,10 +179,10 @@ def maximise(x: Array, c: Array, watch: CancelToken) -> tuple[float, Array, int]
     (10.0, [0.6, 0.8])
     """
     best, where, tried = -np.inf, np.zeros(x.shape[1]), 0
-    for directions in candidates(x, c):
+    for directions in candidate_directions(x, c):
         watch.check()
         if len(directions):
-            values = value_at(x, c, directions)
+            values = price_of(x, c, directions)
             tried += len(values)
             if values.max() > best:
                 best, where = float(values.max()), directions[np.argmax(values)]
@@ -206,7 +206,7 @@ class Zonotopes:
     split: int
 
 
-def zonotopes(x: Array, c: Array) -> Zonotopes:
+def make_zonotopes(x: Array, c: Array) -> Zonotopes:
     """Return the rows c_i x_i of x (n, r), c (n,), with ascending lengths in each part.
 
     So the top of the search tree decides most.
@@ -221,7 +221,7 @@ def zonotopes(x: Array, c: Array) -> Zonotopes:
     return Zonotopes(np.ascontiguousarray(rows[order]), int((c[order] > 0.0).sum()))
 
 
-def climb(x: Array, c: Array, starts: Array, watch: CancelToken) -> tuple[Array, Array]:
+def climb_price(x: Array, c: Array, starts: Array, watch: CancelToken) -> tuple[Array, Array]:
     """Return local maxima of sum_i c_i relu(<v, x_i>) over unit v.
 
     Parameters
@@ -244,7 +244,7 @@ def climb(x: Array, c: Array, starts: Array, watch: CancelToken) -> tuple[Array,
     """
     # Weights at the level of rounding would only prolong the climb.
     small = np.abs(c) <= 1e-13 * np.abs(c).max()
-    body = zonotopes(x, np.where(small, 0.0, c))
+    body = make_zonotopes(x, np.where(small, 0.0, c))
     n, r = body.rows.shape
     lengths = np.linalg.norm(starts, axis=1)
     directions = np.ascontiguousarray(starts[lengths > 0.0] / lengths[lengths > 0.0, None])
@@ -276,7 +276,7 @@ class Proof:
     nodes: int
 
 
-def spreads(gram: Array, split: int) -> Array:
+def bound_sign_forms(gram: Array, split: int) -> Array:
     """Return upper bounds of e'K_ff e/4 over signs e, f = 0..split: the smaller of two easy ones.
 
     Parameters
@@ -305,7 +305,7 @@ def spreads(gram: Array, split: int) -> Array:
     return sums
 
 
-def prove(x: Array, c: Array, limit: float, watch: CancelToken, until: float) -> Proof:
+def prove_price_bound(x: Array, c: Array, limit: float, watch: CancelToken, until: float) -> Proof:
     """Prove that max over v of sum_i c_i relu(<v, x_i>) is at most `limit`, or raise the bound.
 
     A tree search covers every subset of the points with c_i > 0 (core.compiled.zonotope). In up to
@@ -330,13 +330,13 @@ def prove(x: Array, c: Array, limit: float, watch: CancelToken, until: float) ->
     Proof
         Bound, and the direction that raised it above `limit`.
     """
-    body = zonotopes(x, c)
+    body = make_zonotopes(x, c)
     n, split = len(body.rows), body.split
     if split == 0:
         return Proof(0.0, None, True, 0)
     if x.shape[1] <= MOST_DIMENSIONS:
         signs = np.where(np.arange(n) < split, 1.0, -1.0)
-        value, v, tried = maximise(signs[:, None] * body.rows, signs, watch)
+        value, v, tried = maximise_price(signs[:, None] * body.rows, signs, watch)
         bound = max(limit, value * (1.0 + ROUNDING))
         return Proof(bound, v if value > limit else None, True, tried)
     gram = np.ascontiguousarray(body.rows @ body.rows.T)
@@ -344,7 +344,7 @@ def prove(x: Array, c: Array, limit: float, watch: CancelToken, until: float) ->
     squared = np.array([limit * limit])
     place = np.zeros(2 * split + 3, dtype=np.int64)
     place[0] = split
-    spread, nodes = spreads(gram, split), 0
+    spread, nodes = bound_sign_forms(gram, split), 0
     budget = max(100, TREE_WORK // (n * n))
     while place[0] >= 0 and watch.seconds < until:
         watch.check()

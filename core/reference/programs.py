@@ -45,7 +45,7 @@ class Optimum:
     finished: bool
 
 
-def solve(program: Program, watch: CancelToken) -> Optimum:
+def solve_program(program: Program, watch: CancelToken) -> Optimum:
     """Solve a program by simplex, or by branch and bound.
 
     Raises CancelledError, and ArithmeticError if HiGHS finds no optimum.
@@ -79,7 +79,8 @@ def _interrupt_of(watch: CancelToken) -> Any:
             watch.check()
             stop = watch.timed_out
         except CancelledError:
-            stop = True  # raised again by `solve`, since exceptions do not pass through HiGHS
+            # `solve_program` raises it again, since exceptions do not pass through HiGHS.
+            stop = True
         if stop:
             event.interrupt()
 

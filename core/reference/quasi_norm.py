@@ -23,13 +23,13 @@ from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
 from core.reference.hull import MOST_POINTS, separate_from_origin
 from core.reference.linear import bracket_of
-from core.reference.linear_norms import HYPERPLANE, linear_margin
+from core.reference.linear_norms import HYPERPLANE, bracket_linear_margin
 from core.reference.margin import (
     Bracket,
     SampleMargin,
     absent_bracket,
-    binary,
     data_key,
+    has_binary_labels,
     signed_inputs,
 )
 
@@ -43,7 +43,7 @@ SINGULAR, DOUBTFUL = 1e-14, 1e-9
 SLACK = 1e-6
 
 
-def quasi_norm_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
+def bracket_quasi_norm_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
     """Return the bracket of max over |b|_p <= 1 of min_i <G_i, b>, 0 < p < 1.
 
     The largest margin is 1/|b|_p for the least |b|_p with <G_i, b> >= 1 for all i. On an orthant
@@ -78,7 +78,7 @@ def quasi_norm_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
             f"This margin's exact method solves one system for each of {count:.2g} choices of "
             f"{d} equations; it solves at most {MOST_BASES:.0e}. Use fewer examples or coordinates."
         )
-    convex = linear_margin(G, 1.0, watch)  # |b|_p >= |b|_1
+    convex = bracket_linear_margin(G, 1.0, watch)  # |b|_p >= |b|_1
     if not convex.exists:
         return convex
     unit = float(np.abs(G).max())
@@ -133,7 +133,7 @@ class DiagonalMargin(SampleMargin):
     where = 'network.kind = "diagonal_linear", data of two classes'
 
     def applies(self, problem: Problem) -> bool:
-        return binary(problem) and isinstance(problem.network, DiagonalLinear)
+        return has_binary_labels(problem) and isinstance(problem.network, DiagonalLinear)
 
     def key(self, problem: Problem) -> str:
         network = problem.network
@@ -145,10 +145,13 @@ class DiagonalMargin(SampleMargin):
         assert isinstance(network, DiagonalLinear)
         G, depth = np.unique(signed_inputs(problem), axis=0), network.degree
         if depth > 2:
-            margin, divisor = quasi_norm_margin(G, 2.0 / depth, watch), depth ** (depth / 2.0)
+            margin, divisor = (
+                bracket_quasi_norm_margin(G, 2.0 / depth, watch),
+                depth ** (depth / 2.0),
+            )
         else:
-            margin, divisor = linear_margin(G, 1.0, watch), 1.0 if network.squares else 2.0
-        return divide(margin, divisor)
+            margin, divisor = bracket_linear_margin(G, 1.0, watch), 1.0 if network.squares else 2.0
+        return divide_bracket(margin, divisor)
 
 
 @final
@@ -165,7 +168,7 @@ class DeepLinearMargin(SampleMargin):
     where = 'network.kind = "linear" or "deep_linear", data of two classes'
 
     def applies(self, problem: Problem) -> bool:
-        return binary(problem) and isinstance(problem.network, Linear | DeepLinear)
+        return has_binary_labels(problem) and isinstance(problem.network, Linear | DeepLinear)
 
     def key(self, problem: Problem) -> str:
         return data_key(problem, problem.network.degree)
@@ -176,7 +179,7 @@ class DeepLinearMargin(SampleMargin):
         return bracket_of(separate_from_origin(G), HYPERPLANE, depth ** (depth / 2.0))
 
 
-def divide(bracket: Bracket, divisor: float) -> Bracket:
+def divide_bracket(bracket: Bracket, divisor: float) -> Bracket:
     """Return a bracket with all its numbers divided."""
     numbers = (bracket.lower, bracket.upper, bracket.value)
     lower, upper, value = (number / divisor for number in numbers)

@@ -79,7 +79,7 @@ class Promise:
         return 1.0 if math.isnan(self.largest_margin) else 1.0 / self.largest_margin
 
 
-def in_order(references: Sequence[Reference]) -> list[Reference]:
+def order_by_preference(references: Sequence[Reference]) -> list[Reference]:
     """Return reference margins with gamma_gl before all others."""
     return sorted(references, key=lambda one: one.name != FIRST)
 
@@ -92,7 +92,7 @@ def make_promise(
     While the margin of a preferred reference is not computed yet, the promise is pending, and no
     other margin replaces it.
     """
-    for one in in_order(references):
+    for one in order_by_preference(references):
         margin = margins.get(one.name)
         if margin is None:
             if one.factor is not None:

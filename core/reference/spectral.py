@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.corners import corner_parity
+from core.reference.corners import find_corner_parity
 from core.reference.ellipsoids import find_saddle, square_roots
 from core.reference.global_margin import global_margin, row_space
-from core.reference.hull import pair_bound, rounding, why_not
+from core.reference.hull import explain_no_margin, pair_bound, rounding_bound
 from core.reference.margin import (
     NO_NETWORK,
     Bracket,
@@ -93,7 +93,7 @@ def _smooth_value(
     return value, np.r_[by_a, by_V.ravel()]
 
 
-def refine(
+def refine_network(
     network: tuple[Array, Array], x: Array, y: Array, unit: float, watch: CancelToken
 ) -> tuple[Array, Array]:
     """Return the best network (a, V) met while maximising smoothed margins of rising power.
@@ -150,7 +150,7 @@ def bound_both(x: Array, y: Array, watch: CancelToken) -> tuple[float, Bracket, 
     starts = [(saddle.a, saddle.V)]
     starts += [(mass * solution.alpha, mass[:, None] * (solution.beta @ inverse))]
     part = watch.with_timeout(NETWORK_SHARE * watch.limit)
-    networks = [refine(start, x, y, saddle.price, part) for start in starts]
+    networks = [refine_network(start, x, y, saddle.price, part) for start in starts]
     reached = max(spectral_margin(a, V, x, y) for a, V in networks)
     return reached, solution.bracket, max(a.size for a, _ in networks)
 
@@ -178,10 +178,10 @@ def spectral_bracket(x: Array, y: Array, watch: CancelToken) -> Bracket:
     >>> round(spectral_bracket(x, np.array([1.0, -1.0, -1.0, 1.0]), CancelToken()).value, 6)
     0.353553
     """
-    sentence = why_not(x, y)
+    sentence = explain_no_margin(x, y)
     if sentence:
         return zero_bracket(f"gamma_spec is 0: {sentence}")
-    parity = corner_parity(x, y)
+    parity = find_corner_parity(x, y)
     if parity is not None:
         return exact_bracket(parity.margin, f"closed form of {parity.k} bits on all corners")
     scale = float(np.linalg.norm(x, axis=1).max())
@@ -195,7 +195,7 @@ def spectral_bracket(x: Array, y: Array, watch: CancelToken) -> Bracket:
     # |V| <= sqrt(r) |V|_op, hence gamma_spec <= sqrt(r) gamma_gl.
     near = np.sqrt(r) * pair_bound(x, y)
     reached, solution_bracket, nodes = bound_both(inner, y, watch)
-    error = rounding(sum(inner.shape) + sum(x.shape) + nodes, scale)
+    error = rounding_bound(sum(inner.shape) + sum(x.shape) + nodes, scale)
     lower = scale * reached - error
     upper = scale * solution_bracket.upper * (1.0 + OFF) + error
     certified = solution_bracket.certified and bool(np.isfinite(upper))

@@ -31,11 +31,11 @@ import numpy as np
 from core.data.dataset import Array
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.directions import Directions, arcs_of_plane, draw_directions
-from core.reference.hull import coordinates, why_not
+from core.reference.directions import Directions, draw_directions, quadrature_of_plane
+from core.reference.hull import explain_no_margin, gram_coordinates
 from core.reference.margin import Bracket, SampleMargin, data_key, unresolved_bracket, zero_bracket
 from core.reference.node_means import TABLE_ERROR, NodeMeans, node_means
-from core.reference.tangent_weights import Weights, find_weights
+from core.reference.tangent_weights import Weights, find_example_weights
 
 SEED = 13  # seed of the directions for q; the next two are for the pilot and the bracket
 WORK, OVERHEAD = 1e10, 20  # limit of n (d + OVERHEAD) times the directions of the bracket
@@ -71,10 +71,10 @@ class Sample:
         return float(np.linalg.norm(self.rows, axis=1).max())
 
 
-def sample_of(x: Array, y: Array) -> Sample:
+def make_sample(x: Array, y: Array) -> Sample:
     """Return the sample of examples x (n, d) with labels y (n,): for d > n and d > 2, in R^n."""
     n, d = x.shape
-    return Sample(x, y, 0) if d <= max(n, 2) else Sample(coordinates(x @ x.T), y, d - n)
+    return Sample(x, y, 0) if d <= max(n, 2) else Sample(gram_coordinates(x @ x.T), y, d - n)
 
 
 def search_stages(sample: Sample) -> list[Directions]:
@@ -82,7 +82,7 @@ def search_stages(sample: Sample) -> list[Directions]:
     rows, n = sample.rows, sample.y.size
     if sample.d <= 2:
         count = int(np.clip(SEARCHED // (2 * n * n), 2, 16))
-        return [arcs_of_plane(rows, sample.y, None, count)]
+        return [quadrature_of_plane(rows, sample.y, None, count)]
     generator = np.random.default_rng(SEED)
     n_directions = int(np.clip(SEARCHED // n, FEWEST, MOST_SEARCHED))
     return [
@@ -111,7 +111,7 @@ class Values:
     second: Array
 
 
-def evaluate(z: Array, sample: Sample, weights: Weights, means: NodeMeans) -> Values:
+def evaluate_directions(z: Array, sample: Sample, weights: Weights, means: NodeMeans) -> Values:
     """Return the values of directions with z (N, n) = <u, x_i>."""
     rows, q = sample.rows, weights.q
     active_labels = np.where(z > 0.0, sample.y, 0.0)
@@ -144,11 +144,11 @@ def integrate_plane(sample: Sample, weights: Weights, watch: CancelToken) -> Bra
     means, n = node_means(sample.d), sample.y.size
     sums_by_level = []
     for count in (16, 32):  # nodes of an arc; the difference bounds the error of the second
-        directions = arcs_of_plane(sample.rows, sample.y, weights.q, count)
+        directions = quadrature_of_plane(sample.rows, sample.y, weights.q, count)
         sums = np.zeros(n + 1)
         for z, mass in directions.chunks(max(1, CHUNK // n)):
             watch.check()
-            values = evaluate(z, sample, weights, means)
+            values = evaluate_directions(z, sample, weights, means)
             e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
             sums += np.r_[mass @ values.length, mass @ e]
         sums_by_level.append(sums)
@@ -204,7 +204,9 @@ class Pilot:
     plain_means: Array  # of the values themselves, controls included
     plain_variances: Array
 
-    def useful(self, sample: Sample, weights: Weights, means: NodeMeans, count: int) -> Pilot:
+    def drop_useless_controls(
+        self, sample: Sample, weights: Weights, means: NodeMeans, count: int
+    ) -> Pilot:
         """Return the pilot without the controls that widen a mean's deviation.
 
         Where D is almost always 0 the coefficients are huge, and with them what a value may be.
@@ -212,7 +214,7 @@ class Pilot:
         none = replace(self.controls, coefficients=np.zeros_like(self.controls.coefficients))
         plain = replace(self, controls=none, means=self.plain_means, variances=self.plain_variances)
         variances = [
-            expected_deviation(one.variances, reach(sample, weights, one, means), count)
+            expected_deviation(one.variances, bound_excess(sample, weights, one, means), count)
             for one in (self, plain)
         ]
         is_useful = variances[0] < variances[1]
@@ -243,7 +245,7 @@ def run_pilot(
     for start in range(0, count, step):
         watch.check()
         z = draw_directions(sample.rows, sample.outside, min(step, count - start), generator)
-        values = evaluate(z, sample, weights, means)
+        values = evaluate_directions(z, sample, weights, means)
         e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
         parts = (
             np.c_[values.length, e],
@@ -267,7 +269,7 @@ def run_pilot(
     return Pilot(controls, without, np.maximum(residual, 0.0), centre[0], plain)
 
 
-def reach(sample: Sample, weights: Weights, pilot: Pilot, means: NodeMeans) -> Array:
+def bound_excess(sample: Sample, weights: Weights, pilot: Pilot, means: NodeMeans) -> Array:
     """Return how far a value without controls is beyond the pilot's mean at most, (n + 1,).
 
     Above it for |D| (k1 + c k2), below it for each e_i. |D| is at most half of
@@ -288,14 +290,14 @@ def reach(sample: Sample, weights: Weights, pilot: Pilot, means: NodeMeans) -> A
     return np.asarray(np.r_[above - pilot.means[0], below + pilot.means[1:]])
 
 
-def factors(variances: Array, ranges: Array, count: int) -> Array:
+def deviation_factors(variances: Array, ranges: Array, count: int) -> Array:
     """Return the b of each mean that makes its deviation small."""
     logarithm = np.log(ranges.size / FAILURE)
     squares = np.maximum(variances, 1e-12 * ranges**2) * count
     return np.asarray(np.minimum(LARGEST_FACTOR, ranges * np.sqrt(2.0 * logarithm / squares)))
 
 
-def deviation(b: Array, squares: Array, ranges: Array, count: int) -> Array:
+def bound_deviations(b: Array, squares: Array, ranges: Array, count: int) -> Array:
     """Return how far each mean may be off: all of them at once, on one side each."""
     logarithm = np.log(ranges.size / FAILURE)
     spread = -(np.log1p(-b) + b) * squares / ranges**2
@@ -304,7 +306,9 @@ def deviation(b: Array, squares: Array, ranges: Array, count: int) -> Array:
 
 def expected_deviation(variances: Array, ranges: Array, count: int) -> Array:
     """Return the deviations that variances let expect."""
-    return deviation(factors(variances, ranges, count), variances * count, ranges, count)
+    return bound_deviations(
+        deviation_factors(variances, ranges, count), variances * count, ranges, count
+    )
 
 
 def bound_by_draws(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
@@ -319,12 +323,12 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: CancelToken) -> Brac
     means = node_means(sample.d)
     largest = int(np.clip(WORK / (n * (r + OVERHEAD)), FEWEST, MOST))
     pilot = run_pilot(sample, weights, means, max(FEWEST, PILOT * 64 // max(n, 64)), watch)
-    pilot = pilot.useful(sample, weights, means, largest)
-    ranges = reach(sample, weights, pilot, means)
+    pilot = pilot.drop_useless_controls(sample, weights, means, largest)
+    ranges = bound_excess(sample, weights, pilot, means)
     count, enough = FEWEST, TARGET * float(pilot.means[0] + pilot.controls.expected_values()[0])
     while count < largest and expected_deviation(pilot.variances, ranges, count).max() > enough:
         count = min(2 * count, largest)
-    b = factors(pilot.variances, ranges, count)
+    b = deviation_factors(pilot.variances, ranges, count)
     generator = np.random.default_rng(SEED + 2)
     sums, squares = np.zeros(n + 1), np.zeros(n + 1)
     step = max(1, CHUNK // n)
@@ -334,12 +338,12 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: CancelToken) -> Brac
             count = start
             break
         z = draw_directions(sample.rows, sample.outside, min(step, count - start), generator)
-        residual = pilot.controls.subtract(evaluate(z, sample, weights, means))
+        residual = pilot.controls.subtract(evaluate_directions(z, sample, weights, means))
         residual -= pilot.means
         sums += residual.sum(axis=0)
         squares += np.einsum("ji,ji->i", residual, residual)
     estimates = sums / count + pilot.means + pilot.controls.expected_values()
-    deviations = deviation(b, squares, ranges, count) + 2.0 * TABLE_ERROR * sample.size
+    deviations = bound_deviations(b, squares, ranges, count) + 2.0 * TABLE_ERROR * sample.size
     upper, lower = float(estimates[0] + deviations[0]), float((estimates - deviations)[1:].min())
     method = (
         f"{count} random directions: holds except with probability 10^{round(np.log10(FAILURE))} "
@@ -384,12 +388,12 @@ class TangentMargin(SampleMargin):
 
     def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         data = problem.dataset
-        reason = why_not(data.x, data.y)
+        reason = explain_no_margin(data.x, data.y)
         if reason:
             return zero_bracket(f"gamma_ntk is 0: {reason}")
-        sample = sample_of(data.x, data.y)
+        sample = make_sample(data.x, data.y)
         stages = search_stages(sample)
-        weights = find_weights(sample.rows, sample.y, sample.d, stages, watch)
+        weights = find_example_weights(sample.rows, sample.y, sample.d, stages, watch)
         law = bracket_of(sample, weights, watch)
         words = (
             f"{law.method}; weights of the examples by reweighted least squares on "

@@ -21,7 +21,7 @@ import numpy as np
 from core.data.dataset import Array
 from core.reference.cancel_token import CancelToken
 from core.reference.directions import Directions
-from core.reference.hull import coordinates, separate_from_origin
+from core.reference.hull import gram_coordinates, separate_from_origin
 from core.reference.node_means import node_means
 
 ENOUGH = 1e-5  # relative to the lower end: smaller gains do not count
@@ -79,7 +79,7 @@ def arc_cosine_kernels(x: Array, y: Array, d: int) -> tuple[Array, Array]:
     return signs * products * share, signs * sizes * lengths / d
 
 
-def find_weights(
+def find_example_weights(
     x: Array, y: Array, d: int, stages: Sequence[Directions], watch: CancelToken
 ) -> Weights:
     """Find weights on some directions, and then, from these, on more of them.
@@ -108,7 +108,7 @@ def find_weights(
         search = _Search(x, y, d, directions, weights.kernels, factors)
         best, best_share, q, waited = -np.inf, share, weights.q, 0
         for _ in range(max_rounds):
-            K, floor = search.form(q, share, watch)
+            K, floor = search.quadratic_form(q, share, watch)
             rounds += 1
             lower = float((K @ q).min())
             waited = 0 if lower > best + ENOUGH * abs(best) else waited + 1
@@ -118,7 +118,7 @@ def find_weights(
                 break
             share = max(share * SHRINK, LAST_FLOOR)
             # The minimum of a quadratic form over the simplex is the nearest point of a hull.
-            q = separate_from_origin(coordinates(K)).q
+            q = separate_from_origin(gram_coordinates(K)).q
         share, factors = best_share, search.factors
     return replace(weights, rounds=rounds)
 
@@ -145,7 +145,7 @@ class _Search:
         self.factors = factors
         self._lacking: Array | None = None  # exact kernels minus those of the directions, (2, n, n)
 
-    def form(self, q: Array, share: float, watch: CancelToken) -> tuple[Array, float]:
+    def quadratic_form(self, q: Array, share: float, watch: CancelToken) -> tuple[Array, float]:
         """Return K (n, n) at some weights, and the floor: a share of |D|'s root mean square."""
         n = q.size
         mean_square = max(float(q @ self._kernels[0] @ q), LEAST_SQUARE * self._gram.max())

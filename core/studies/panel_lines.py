@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.observables.margins import flat_values
-from core.reference.intervals import circle, max_margin, plane
+from core.reference.intervals import directions_of_circle, lifted_inputs, maximise_l1_margin
 from core.runs import Run
 from core.studies.cells import StudyCell, check_formula
 from core.studies.layout import PanelLayout
@@ -246,10 +246,10 @@ def evaluate_on_interval(run: Run) -> tuple[Array, Array, Array | None]:
     """
     x = run.dataset.x[:, 0]
     grid = np.linspace(x.min(), x.max(), GRID)
-    network, plane_ = normalised_function(run, grid), plane(run.problem)
+    network, plane_ = normalised_function(run, grid), lifted_inputs(run.problem)
     if plane_ is None:
         return grid, network, None
-    svm = max_margin(plane_, run.dataset.y, circle())
+    svm = maximise_l1_margin(plane_, run.dataset.y, directions_of_circle())
     return grid, network, svm.evaluate(np.column_stack([grid, np.ones(GRID)]))
 
 

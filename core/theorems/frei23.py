@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.observables.registry import OBSERVABLES
-from core.reference.leaky import optimum
+from core.reference.leaky import solve_leaky_problem
 from core.runs import Run
 from core.theorems import common
 from core.theorems.frei23_data import (
@@ -162,7 +162,7 @@ def compare_multipliers(context: Context) -> Comparison:
     """Compare the multipliers of problem (3) with their closed form, to 1e-9."""
     run = context.run
     eps = float(run.experiment.data.eps)  # type: ignore[attr-defined]
-    best = optimum(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
+    best = solve_leaky_problem(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
     expected = np.array([8.0 / (4.0 * eps + 5.0), 8.0 / (4.0 * eps + 5.0), 1.6])
     difference = common.NAN if best is None else float(np.abs(best.multipliers - expected).max())
     # Both are closed forms, and differ by rounding alone.

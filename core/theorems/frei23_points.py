@@ -12,7 +12,7 @@ import numpy as np
 from core.network.standard import FixedOuter
 from core.observables.registry import OBSERVABLES
 from core.observables.testing import points_of
-from core.reference.leaky import optimum
+from core.reference.leaky import solve_leaky_problem
 from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
@@ -142,7 +142,7 @@ def multipliers(point: KktPoint, context: Context) -> Array:
         NaN without an optimum.
     """
     plus, minus = len(point.plus) / point.m, len(point.minus) / point.m
-    best = optimum(point.x, point.y, plus, minus, leaky_slope(context.run))
+    best = solve_leaky_problem(point.x, point.y, plus, minus, leaky_slope(context.run))
     return np.full(point.y.shape, np.nan) if best is None else best.multipliers
 
 

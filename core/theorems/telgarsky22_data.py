@@ -12,7 +12,7 @@ import numpy as np
 
 from core.data.parity import ParityData
 from core.observables.observable import cached_per_run
-from core.reference.hull import coordinates, separate_from_origin
+from core.reference.hull import gram_coordinates, separate_from_origin
 from core.runs import Run
 from core.theorems import common
 from core.theorems.common import NAN, Array
@@ -119,7 +119,7 @@ def sample_features(x: Array, count: int, seed: int) -> Iterator[Array]:
         B is at most `BLOCK`.
     """
     n, d = x.shape
-    points = coordinates(x @ x.T) if n < d else x
+    points = gram_coordinates(x @ x.T) if n < d else x
     outside = d - points.shape[1]
     generator = np.random.default_rng(seed)
     for start in range(0, count, BLOCK):
@@ -157,7 +157,7 @@ def fit_mixture(G: Array) -> Mixture:
         if not s > 0.0:
             break
         weight = 1.0 / np.maximum(sums, s)
-        q = separate_from_origin(coordinates((G * weight[:, None]).T @ G / len(G))).q
+        q = separate_from_origin(gram_coordinates((G * weight[:, None]).T @ G / len(G))).q
     return best
 
 

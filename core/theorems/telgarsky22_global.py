@@ -227,7 +227,7 @@ def support_hypothesis(context: Context, text: str) -> Hypothesis:
 
 def n_reference_neurons(context: Context) -> float:
     """Return r of the reference architecture: 4 for 2-parity, else NaN."""
-    # The four neurons that are optimal on all corners (core.reference.global_margin.of_parity).
+    # The four neurons that are optimal on all corners (core.reference.global_margin).
     return 4.0 if is_two_parity(context.run) else common.NAN
 
 

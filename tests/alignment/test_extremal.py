@@ -12,7 +12,7 @@ from core.reference.extremal import (
     SADDLE,
     Extremal,
     extremal_vectors,
-    growth,
+    growth_rate,
 )
 
 SIZES = ((5, 2), (6, 3), (8, 3), (8, 4))
@@ -79,7 +79,7 @@ def test_they_are_extremal_by_definition(n: int, d: int, slope: float) -> None:
         if at.any():
             rest = lsq_linear(kinks, rest, bounds=(slope - 1e-9, 1 + 1e-9), tol=1e-15).fun
         assert np.abs(rest).max() < 1e-8
-        assert one.value == pytest.approx(float(growth(one.u, X, y, slope)), rel=1e-12)
+        assert one.value == pytest.approx(float(growth_rate(one.u, X, y, slope)), rel=1e-12)
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.3])
@@ -100,7 +100,7 @@ def test_ascent_and_descent_end_at_them(n: int, d: int, slope: float) -> None:
     u /= np.linalg.norm(u, axis=1)[:, None]
     near = (u @ np.array([one.u for one in vectors]).T).max(axis=1)
     ended = near > 1 - 1e-5
-    flat = np.abs(growth(u, X, y, slope)) < 1e-5
+    flat = np.abs(growth_rate(u, X, y, slope)) < 1e-5
     assert (ended | (flat if slope == 0.0 else False)).all()
     assert ended.mean() > 0.7  # none but the flat ones are left out
 
@@ -113,7 +113,7 @@ def test_no_point_of_the_sphere_is_beyond_them_and_kinds_are_what_is_around(slop
         vectors = extremal_vectors(X, y, slope)
         u = generator.standard_normal((20_000, d))
         u /= np.linalg.norm(u, axis=1)[:, None]
-        values = growth(u, X, y, slope)
+        values = growth_rate(u, X, y, slope)
         assert values.max() <= max(0.0, vectors[-1].value)
         assert values.min() >= min(0.0, vectors[0].value)
         for one in vectors:
@@ -129,7 +129,7 @@ def around(one: Extremal, X: np.ndarray, y: np.ndarray, slope: float, generator)
     free = np.linalg.svd(fixed)[2][len(fixed) :]
     along = np.vstack([free, -free, generator.standard_normal((2_000, len(one.u)))])
     near = one.u + 1e-4 * along
-    return growth(near / np.linalg.norm(near, axis=1)[:, None], X, y, slope) - one.value
+    return growth_rate(near / np.linalg.norm(near, axis=1)[:, None], X, y, slope) - one.value
 
 
 def test_orthonormal_points_have_one_for_each_set_of_one_sign() -> None:

@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from core.reference.extremal import MAXIMUM, MINIMUM, SADDLE, extremal_vectors, growth
+from core.reference.extremal import MAXIMUM, MINIMUM, SADDLE, extremal_vectors, growth_rate
 
 Vector = tuple[Fraction, ...]
 KINDS = {(True, False): MINIMUM, (False, True): MAXIMUM, (True, True): SADDLE}
@@ -112,7 +112,7 @@ def sampled_kind(u: np.ndarray, X: np.ndarray, y: np.ndarray, slope: float) -> s
             ways += [free, -free, generator.standard_normal((20, len(free))) @ free]
     near = u + 1e-4 * np.vstack(ways)
     near = near / np.linalg.norm(near, axis=1)[:, None]
-    change = growth(near, X, y, slope) - growth(u, X, y, slope)
+    change = growth_rate(near, X, y, slope) - growth_rate(u, X, y, slope)
     return KINDS[bool((change > 1e-13).any()), bool((change < -1e-13).any())]
 
 

@@ -18,13 +18,13 @@ from core.problem.problem import Problem, resolve_problem
 from core.reference.cancel_token import CancelToken
 from core.reference.intervals import (
     PathMargin,
-    circle,
-    l1_margin,
-    lift,
-    max_margin,
-    path_point,
-    plane,
-    solve,
+    append_ones,
+    bracket_l1_margin,
+    directions_of_circle,
+    lifted_inputs,
+    maximise_l1_margin,
+    solve_path_point,
+    solve_problem,
 )
 from core.runs import Recorder, open_run
 from core.studies import panel_lines
@@ -167,8 +167,8 @@ def points_on_the_line(seed: int, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
 def test_the_solution_meets_its_conditions(penalty: float) -> None:
     """|F'q| <= 2 lambda everywhere, with equality and the right sign where alpha is not 0."""
     x, y = points_on_the_line(0)
-    found = path_point(lift(x), y, penalty, circle(300))
-    F = y[:, None] * np.maximum(lift(x) @ found.directions.T, 0.0)
+    found = solve_path_point(append_ones(x), y, penalty, directions_of_circle(300))
+    F = y[:, None] * np.maximum(append_ones(x) @ found.directions.T, 0.0)
     p = F @ found.alpha
     slopes = F.T @ (1.0 / (1.0 + np.exp(p))) / y.size
     assert np.abs(slopes).max() <= 2.0 * penalty * (1.0 + 1e-3)
@@ -183,8 +183,8 @@ def test_the_solution_meets_its_conditions(penalty: float) -> None:
 def test_the_solution_against_proximal_descent() -> None:
     """Another method on the same few directions."""
     x, y = points_on_the_line(1)
-    penalty, directions = 2.0**-7, circle(24)
-    F = y[:, None] * np.maximum(lift(x) @ directions.T, 0.0)
+    penalty, directions = 2.0**-7, directions_of_circle(24)
+    F = y[:, None] * np.maximum(append_ones(x) @ directions.T, 0.0)
     step = 4.0 * y.size / np.linalg.norm(F, 2) ** 2
     alpha = before = np.zeros(24)
     for k in range(20_000):
@@ -192,17 +192,20 @@ def test_the_solution_against_proximal_descent() -> None:
         down = ahead + step * F.T @ (1.0 / (1.0 + np.exp(F @ ahead))) / y.size
         before, alpha = alpha, np.sign(down) * np.maximum(np.abs(down) - 2 * penalty * step, 0.0)
     value = np.log1p(np.exp(-F @ alpha)).mean() + 2.0 * penalty * np.abs(alpha).sum()
-    found = path_point(lift(x), y, penalty, directions)
+    found = solve_path_point(append_ones(x), y, penalty, directions)
     assert found.objective == pytest.approx(value, rel=1e-6)
 
 
 def test_the_hard_margin_is_the_certified_one() -> None:
     """1000 directions against exact pricing between breakpoints; the path comes near from below."""
     x, y = points_on_the_line(0)
-    lower, upper, _ = l1_margin(x, y, CancelToken())
-    svm = max_margin(lift(x), y, circle())
+    lower, upper, _ = bracket_l1_margin(x, y, CancelToken())
+    svm = maximise_l1_margin(append_ones(x), y, directions_of_circle())
     assert 0.998 * lower <= svm.margin <= upper * (1.0 + 1e-9)
-    margins = [path_point(lift(x), y, 2.0**-e, circle(400)).margin for e in (8, 11, 14)]
+    margins = [
+        solve_path_point(append_ones(x), y, 2.0**-e, directions_of_circle(400)).margin
+        for e in (8, 11, 14)
+    ]
     assert margins[0] < margins[1] < margins[2] < upper
     assert margins[2] > 0.7 * lower
 
@@ -210,7 +213,7 @@ def test_the_hard_margin_is_the_certified_one() -> None:
 def test_a_trained_network_solves_it(tmp_path: Path) -> None:
     """Section F.4: descent with the penalty reaches the least objective and its margin."""
     at = problem(LINE)
-    found = solve(at)
+    found = solve_problem(at)
     (margin,) = last(at, tmp_path / "a.msrun", "hard_margin")
     assert 2.0 * margin == pytest.approx(found.margin, rel=0.01)
     bracket = PathMargin().compute(at, CancelToken())
@@ -225,10 +228,10 @@ def test_where_it_is_defined() -> None:
     assert PathMargin().applies(problem(LINE))
     assert not PathMargin().applies(problem(LINE, loss={"l2": 0.0}))
     flat = problem(LINE, data={"kind": "parity", "d": 2, "n": 32}, network={"kind": "standard"})
-    seen = plane(flat)
+    seen = lifted_inputs(flat)
     assert seen is not None and np.array_equal(seen, flat.dataset.x)
     assert not PathMargin().applies(flat)
-    assert plane(problem(LINE, data={"kind": "parity", "d": 3, "n": 32})) is None
+    assert lifted_inputs(problem(LINE, data={"kind": "parity", "d": 3, "n": 32})) is None
 
 
 # ----------------------------------------------------------------------------- figures, measures
@@ -248,7 +251,7 @@ def test_the_function_panel_shows_network_and_svm(tmp_path: Path) -> None:
     assert (y * values).min() == pytest.approx(found.record.at("hard_margin", 2))
     svm = np.interp(x, lines[1].x, lines[1].mean)
     assert 2.0 * (y * svm).min() == pytest.approx(
-        l1_margin(at.dataset.x, y, CancelToken())[0], rel=0.05
+        bracket_l1_margin(at.dataset.x, y, CancelToken())[0], rel=0.05
     )
     colours = colours_of_lines(lines, LIGHT)
     assert colours[2:] == [LIGHT.positive, LIGHT.negative]

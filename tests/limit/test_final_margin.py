@@ -19,7 +19,7 @@ from core.observables.final_margin import (
 )
 from core.observables.margins import flat_margins
 from core.reference.cancel_token import CancelledError, CancelToken
-from core.reference.gated_limits import FixedPattern, gates_and_nodes
+from core.reference.gated_limits import FixedPattern, gates_and_neurons
 from core.reference.margin import ReferenceMargin, exact_bracket
 from core.reference.registry import REFERENCES, compute
 from core.runs import Run, open_run
@@ -136,7 +136,7 @@ def test_nodes_of_weight_zero_and_dead_ones_count_for_nothing(tmp_path: Path) ->
     # Every example within a right angle of the first, from which node 2 points away.
     x = at.inputs * np.where(at.inputs @ at.inputs[0] < 0.0, -1.0, 1.0)[:, None]
     for kept in FixedPattern:
-        _, nodes = gates_and_nodes(replace(at, dataset=replace(at.dataset, x=x)), flat, kept)
+        _, nodes = gates_and_neurons(replace(at, dataset=replace(at.dataset, x=x)), flat, kept)
         named = {node for group in nodes for node in group}
         assert not named & {1, 2}
         assert named <= {0, 3, 4}

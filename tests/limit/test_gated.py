@@ -15,12 +15,12 @@ from core.reference.cancel_token import CancelToken
 from core.reference.gated_limits import (
     FixedPattern,
     Gates,
-    gated_limit,
-    gates_and_nodes,
-    leaky_limit,
+    bracket_gated_limit,
+    bracket_leaky_limit,
+    gates_and_neurons,
 )
 from core.reference.global_margin import global_margin
-from core.reference.leaky import optimum
+from core.reference.leaky import solve_leaky_problem
 from core.runs import Recorder, open_run
 from core.training.trajectory import run
 from tests.networks import Case, small_problem
@@ -102,7 +102,7 @@ def by_another_solver(x: np.ndarray, y: np.ndarray, gates: Gates, kept: FixedPat
 @pytest.mark.parametrize("seed", range(4))
 def test_another_solver_finds_the_same(seed: int, cells: bool) -> None:
     x, y, gates = sample(6, 3, 5, seed)
-    limit = gated_limit(x, y, gates, CancelToken(), 2e-6, kept_of(cells))
+    limit = bracket_gated_limit(x, y, gates, CancelToken(), 2e-6, kept_of(cells))
     assert limit.lower <= limit.upper <= limit.lower * (1 + 2.1e-6) + 1e-8  # 1e-9 |x| is nothing
     assert limit.upper == pytest.approx(by_another_solver(x, y, gates, kept_of(cells)), abs=2e-5)
 
@@ -110,7 +110,7 @@ def test_another_solver_finds_the_same(seed: int, cells: bool) -> None:
 @pytest.mark.parametrize("cells", [False, True])
 def test_both_ends_are_what_their_witnesses_say(cells: bool) -> None:
     x, y, gates = sample(12, 4, 9, 7)
-    limit = gated_limit(x, y, gates, CancelToken(), 1e-6, kept_of(cells))
+    limit = bracket_gated_limit(x, y, gates, CancelToken(), 1e-6, kept_of(cells))
     assert np.linalg.norm(limit.u, axis=1) == pytest.approx(np.ones(len(limit.u)), abs=1e-12)
     assert limit.weights.sum() == pytest.approx(0.5)
     assert limit.q.min() >= 0.0 and limit.q.sum() == pytest.approx(1.0)
@@ -127,8 +127,8 @@ def test_both_ends_are_what_their_witnesses_say(cells: bool) -> None:
 def test_cells_are_tighter() -> None:
     for seed in range(6):
         x, y, gates = sample(10, 3, 8, seed)
-        wide = gated_limit(x, y, gates, CancelToken(), 1e-6)
-        tight = gated_limit(x, y, gates, CancelToken(), 1e-6, pattern=FixedPattern.CONES)
+        wide = bracket_gated_limit(x, y, gates, CancelToken(), 1e-6)
+        tight = bracket_gated_limit(x, y, gates, CancelToken(), 1e-6, pattern=FixedPattern.CONES)
         assert tight.lower <= wide.upper * (1 + 1e-9)
 
 
@@ -136,8 +136,8 @@ def test_no_network_with_these_patterns_is_beyond_it() -> None:
     """Random weights in the cells of the nodes, and ascents of the smoothed margin from there."""
     at = small_problem(Case("standard", "exponential"), n=12, m=20, d=5)
     flat = at.physical_start()
-    gates = gates_and_nodes(at, flat)[0]
-    limit = gated_limit(
+    gates = gates_and_neurons(at, flat)[0]
+    limit = bracket_gated_limit(
         at.dataset.x, at.dataset.y, gates, CancelToken(), 1e-6, pattern=FixedPattern.CONES
     )
     a, V = at.network.effective(flat)
@@ -162,8 +162,8 @@ def test_the_runs_of_figure_1_stay_below_it(tmp_path: Path, m: int) -> None:
         for frame in (5, recorded.frames - 1):
             flat = recorded.parameters(frame)
             flat = flat / np.linalg.norm(flat)
-            gates, _ = gates_and_nodes(at, flat)
-            limit = gated_limit(at.dataset.x, at.dataset.y, gates, CancelToken(), 1e-4)
+            gates, _ = gates_and_neurons(at, flat)
+            limit = bracket_gated_limit(at.dataset.x, at.dataset.y, gates, CancelToken(), 1e-4)
             assert float(at.margins(flat).min()) <= limit.upper
 
 
@@ -174,7 +174,7 @@ def test_what_has_one_gate_for_all_is_the_linear_margin() -> None:
     x = g.standard_normal((9, 4))
     y = np.sign(x @ w)
     gates = Gates(np.ones(1), np.ones((1, 9), dtype=bool))
-    limit = gated_limit(x, y, gates, CancelToken(), 2e-6)
+    limit = bracket_gated_limit(x, y, gates, CancelToken(), 2e-6)
 
     def gap(v: np.ndarray) -> float:
         return -float((y * (x @ v)).min() / np.linalg.norm(v))
@@ -200,7 +200,7 @@ def test_every_gate_of_all_directions_is_gamma_gl() -> None:
     active = np.unique(V @ x.T > 0.0, axis=0)
     active = active[active.any(axis=1)]
     both = Gates(np.repeat([1.0, -1.0], len(active)), np.vstack([active, active]))
-    limit = gated_limit(x, y, both, CancelToken(), 1e-5, pattern=FixedPattern.CONES)
+    limit = bracket_gated_limit(x, y, both, CancelToken(), 1e-5, pattern=FixedPattern.CONES)
     bracket = global_margin(x, y, CancelToken()).bracket
     assert 2.0 * limit.lower <= bracket.upper * (1 + 1e-9)
     assert 2.0 * limit.upper >= bracket.lower * (1 - 1e-9)
@@ -210,9 +210,9 @@ def test_every_gate_of_all_directions_is_gamma_gl() -> None:
 def test_examples_that_nobody_can_fit() -> None:
     """A point that no node is active on has margin 0, whatever the others do."""
     gates = Gates(np.ones(1), np.array([[True, False]]))
-    limit = gated_limit(np.eye(2), np.ones(2), gates, CancelToken())
+    limit = bracket_gated_limit(np.eye(2), np.ones(2), gates, CancelToken())
     assert limit.lower == 0.0 and limit.upper == pytest.approx(0.0, abs=1e-9)
-    empty = gated_limit(
+    empty = bracket_gated_limit(
         np.eye(2), np.ones(2), Gates(np.zeros(0), np.zeros((0, 2), bool)), CancelToken()
     )
     assert empty.upper == 0.0
@@ -231,7 +231,7 @@ def own(gates: Gates, y: np.ndarray) -> Gates:
 @pytest.mark.parametrize("seed", range(4))
 def test_another_solver_finds_the_same_of_own_examples(seed: int) -> None:
     x, y, gates = sample(6, 3, 5, seed)
-    limit = gated_limit(x, y, own(gates, y), CancelToken(), 1e-5, FixedPattern.OWN_LABEL)
+    limit = bracket_gated_limit(x, y, own(gates, y), CancelToken(), 1e-5, FixedPattern.OWN_LABEL)
     assert limit.lower <= limit.upper <= limit.lower * (1 + 2e-5) + 1e-8
     assert limit.upper == pytest.approx(
         by_another_solver(x, y, own(gates, y), FixedPattern.OWN_LABEL), abs=2e-5
@@ -243,8 +243,10 @@ def test_own_examples_leave_more_room_than_cells_and_gamma_gl_more_still() -> No
     more, and every one of them is the margin of some network."""
     for seed in range(6):
         x, y, gates = sample(8, 3, 8, seed)
-        cells = gated_limit(x, y, gates, CancelToken(), 1e-5, FixedPattern.CONES)
-        loose = gated_limit(x, y, own(gates, y), CancelToken(), 1e-5, FixedPattern.OWN_LABEL)
+        cells = bracket_gated_limit(x, y, gates, CancelToken(), 1e-5, FixedPattern.CONES)
+        loose = bracket_gated_limit(
+            x, y, own(gates, y), CancelToken(), 1e-5, FixedPattern.OWN_LABEL
+        )
         most = global_margin(x, y, CancelToken()).bracket.upper / 2.0
         assert cells.lower <= loose.upper
         assert loose.lower <= most * (1 + 1e-6)
@@ -261,14 +263,14 @@ def test_every_own_pattern_is_gamma_gl(seed: int) -> None:
     active = np.unique(V @ x.T > 0.0, axis=0)
     signs = np.repeat([1.0, -1.0], len(active))
     both = own(Gates(signs, np.vstack([active, active])), y)
-    limit = gated_limit(x, y, both, CancelToken(), 1e-5, FixedPattern.OWN_LABEL)
+    limit = bracket_gated_limit(x, y, both, CancelToken(), 1e-5, FixedPattern.OWN_LABEL)
     bracket = global_margin(x, y, CancelToken()).bracket
     assert 2.0 * limit.lower <= bracket.upper * (1 + 1e-6)
     assert 2.0 * limit.upper >= bracket.lower * (1 - 1e-9)
     assert 2.0 * limit.upper == pytest.approx(bracket.value, rel=1e-3)
     # And what fewer nodes can do is no more.
     few = Gates(both.signs[::3], both.active[::3])
-    assert gated_limit(
+    assert bracket_gated_limit(
         x, y, few, CancelToken(), 1e-4, FixedPattern.OWN_LABEL
     ).lower <= limit.upper * (1 + 1e-6)
 
@@ -279,7 +281,7 @@ def test_a_node_for_each_of_r_collapsed_cones(r: int, kept: FixedPattern) -> Non
     """gamma_nc/(2 r) with gamma_nc = 1 (telgarsky22, Assumption 3.1): |u_k| = 1/(2 r) each."""
     x, y = simplex(r, r + 1), np.where(np.arange(r) % 2, -1.0, 1.0)
     gates = Gates(y.copy(), np.eye(r, dtype=bool))
-    limit = gated_limit(x, y, gates, CancelToken(), 1e-6, kept)
+    limit = bracket_gated_limit(x, y, gates, CancelToken(), 1e-6, kept)
     assert limit.lower <= 0.5 / r * (1 + 1e-6)
     assert limit.upper == pytest.approx(0.5 / r, rel=1e-5)
     assert limit.q == pytest.approx(np.full(r, 1.0 / r), abs=1e-3)
@@ -293,7 +295,7 @@ def test_the_linear_solution_of_two_cones_can_rise_no_further() -> None:
     gates = Gates(np.ones(1), np.ones((1, 2), dtype=bool))
     expected = 0.5 * np.sin(0.5 * np.arcsin(alpha))
     for kept in FixedPattern:
-        limit = gated_limit(x, np.ones(2), gates, CancelToken(), 1e-6, kept)
+        limit = bracket_gated_limit(x, np.ones(2), gates, CancelToken(), 1e-6, kept)
         assert limit.upper == pytest.approx(expected, rel=1e-6)
 
 
@@ -306,8 +308,8 @@ def test_a_leaky_network_at_its_optimum_has_the_closed_form(seed: int) -> None:
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
     a = np.where(np.arange(m) < 3, 1.0, -1.0) / np.sqrt(m)
     slopes = np.where(a[:, None] * y > 0.0, 1.0, slope)
-    lower, upper, q = leaky_limit(x, y, a, slopes)
-    best = optimum(x, y, 3.0 / m, 5.0 / m, slope)
+    lower, upper, q = bracket_leaky_limit(x, y, a, slopes)
+    best = solve_leaky_problem(x, y, 3.0 / m, 5.0 / m, slope)
     assert best is not None and best.closed
     assert lower == pytest.approx(best.lower, rel=1e-9)
     assert upper == pytest.approx(best.upper, rel=1e-9)

@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 
 from core.reference.cancel_token import CancelToken
-from core.reference.corners import Parity, corner_constant, corner_parity
+from core.reference.corners import Parity, corner_constant, find_corner_parity
 from core.reference.global_margin import global_margin
 
 EVEN = [(2, 2), (3, 2), (4, 2), (4, 4), (6, 4), (6, 6)]
@@ -34,9 +34,9 @@ def test_the_constant_is_an_integral(k: int) -> None:
 def test_the_network_has_the_margin_in_all_norms(d: int, k: int) -> None:
     bits = tuple(range(d - k, d))
     x, y = corners(d, bits, -1.0)
-    parity = corner_parity(x, y)
+    parity = find_corner_parity(x, y)
     assert parity == Parity(bits, -1.0, d)
-    alpha, beta = parity.witness()
+    alpha, beta = parity.best_neurons()
     margins = y * (np.maximum(x @ beta.T, 0.0) @ alpha) / alpha.size
     assert np.allclose(margins, corner_constant(k) / np.sqrt(d), rtol=1e-12)
     assert np.abs(beta).max() == 1.0
@@ -51,7 +51,7 @@ def test_no_node_has_a_higher_price_at_equal_weights(d: int, k: int) -> None:
     """|h(v)| <= (C_k/sqrt d) mean of |v_j| over the bits, on nodes of chance and at the best."""
     x, y = corners(d, tuple(range(k)))
     V = np.random.default_rng(k).standard_normal((5000, d))
-    V[: 2**k] = corner_parity(x, y).witness()[1]
+    V[: 2**k] = find_corner_parity(x, y).best_neurons()[1]
     h = np.abs(np.maximum(V @ x.T, 0.0) @ y) / len(x)
     bound = corner_constant(k) / np.sqrt(d) * np.abs(V[:, :k]).mean(axis=1)
     assert (h <= bound * (1.0 + 1e-12)).all()
@@ -60,14 +60,14 @@ def test_no_node_has_a_higher_price_at_equal_weights(d: int, k: int) -> None:
 
 def test_only_even_parities_on_all_corners_once_each() -> None:
     x, y = corners(4, (1, 2))
-    assert corner_parity(x, y) is not None
-    assert corner_parity(x[:-1], y[:-1]) is None
-    assert corner_parity(np.vstack([x[1:], x[1]]), np.r_[y[1:], y[1]]) is None
-    assert corner_parity(2.0 * x, y) is None
-    assert corner_parity(x, np.r_[-y[0], y[1:]]) is None
-    assert corner_parity(x, np.ones(16)) is None
-    assert corner_parity(*corners(4, (0, 1, 2))) is None
-    assert corner_parity(np.array([[1.0], [-1.0]]), np.array([1.0, 1.0])) is None
+    assert find_corner_parity(x, y) is not None
+    assert find_corner_parity(x[:-1], y[:-1]) is None
+    assert find_corner_parity(np.vstack([x[1:], x[1]]), np.r_[y[1:], y[1]]) is None
+    assert find_corner_parity(2.0 * x, y) is None
+    assert find_corner_parity(x, np.r_[-y[0], y[1:]]) is None
+    assert find_corner_parity(x, np.ones(16)) is None
+    assert find_corner_parity(*corners(4, (0, 1, 2))) is None
+    assert find_corner_parity(np.array([[1.0], [-1.0]]), np.array([1.0, 1.0])) is None
 
 
 def test_the_constants_of_theory_md() -> None:

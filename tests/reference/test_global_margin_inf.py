@@ -10,7 +10,7 @@ from core.reference.corners import corner_constant
 from core.reference.cube_search import make_price_program
 from core.reference.global_margin import global_margin
 from core.reference.global_margin_inf import bracket_by_search, bracket_by_vertices, maximum_bracket
-from core.reference.programs import solve
+from core.reference.programs import solve_program
 from core.reference.vertices import compute_prices, count_systems, cube_vertices, find_best_network
 from tests.reference.test_corners import corners
 from tests.reference.test_global_margin import on_grid, parity
@@ -144,10 +144,10 @@ def test_the_mixed_integer_price_is_the_largest_over_the_vertices() -> None:
     x, y = gaussian(9, 3, 2)
     c = np.random.default_rng(0).dirichlet(np.ones(9)) * y
     exact = compute_prices(cube_vertices(x, CancelToken()).V, x, c, CancelToken()).max()
-    found = solve(make_price_program(x, c), CancelToken())
+    found = solve_program(make_price_program(x, c), CancelToken())
     assert found.finished
     assert found.bound == pytest.approx(exact, rel=1e-6)
-    stopped = solve(make_price_program(x, c), CancelToken(-1.0))
+    stopped = solve_program(make_price_program(x, c), CancelToken(-1.0))
     assert stopped.bound >= exact * (1.0 - 1e-9)
 
 
@@ -158,7 +158,7 @@ def test_a_search_that_is_cancelled() -> None:
     with pytest.raises(CancelledError):
         maximum_bracket(x, y, watch)
     with pytest.raises(CancelledError):
-        solve(make_price_program(x, y / 64.0), watch)
+        solve_program(make_price_program(x, y / 64.0), watch)
 
 
 @pytest.mark.slow

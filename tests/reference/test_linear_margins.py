@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from core.network.kernel_predictor import tangent_kernel
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.hull import coordinates, separate_from_origin
-from core.reference.leaky import LeakyOptimum, form, optimum
+from core.reference.hull import gram_coordinates, separate_from_origin
+from core.reference.leaky import LeakyOptimum, dual_matrix, solve_leaky_problem
 from core.reference.linear import KernelMargin, LinearMargin, OuterMargin, ScaleMargin
 from core.reference.margin import Bracket, Reference
 from tests.problems import problem
@@ -65,7 +65,7 @@ def test_hull_agrees_with_quadratic_programming(n: int, d: int, seed: int) -> No
 
 def test_coordinates_have_the_gram_matrix() -> None:
     G = separable(6, 9, 0)
-    rows = coordinates(G @ G.T)
+    rows = gram_coordinates(G @ G.T)
     assert np.allclose(rows @ rows.T, G @ G.T, atol=1e-12)
 
 
@@ -140,7 +140,7 @@ def test_leaky_optimum_is_that_of_a_quadratic_program(m1: int, m2: int, slope: f
     x = np.eye(8) + 0.04 * generator.standard_normal((8, 8))
     y = np.where(np.arange(8) % 2 == 0, 1.0, -1.0)
     m = m1 + m2
-    found = optimum(x, y, m1 / m, m2 / m, slope)
+    found = solve_leaky_problem(x, y, m1 / m, m2 / m, slope)
     assert found.closed
     assert found.fits
     assert found.upper - found.lower < 1e-12
@@ -151,8 +151,8 @@ def test_leaky_optimum_is_that_of_a_quadratic_program(m1: int, m2: int, slope: f
 def test_leaky_optimum_falls_back_where_a_multiplier_is_negative() -> None:
     x = np.array([[1.0, 0.0], [1.0, 0.2], [3.0, 0.1]])  # the last is never tight
     y = np.array([1.0, 1.0, 1.0])
-    assert (np.linalg.lstsq(form(x, y, 0.5, 0.5, 0.5), y, rcond=None)[0] < 0.0).any()
-    found = optimum(x, y, 0.5, 0.5, 0.5)
+    assert (np.linalg.lstsq(dual_matrix(x, y, 0.5, 0.5, 0.5), y, rcond=None)[0] < 0.0).any()
+    found = solve_leaky_problem(x, y, 0.5, 0.5, 0.5)
     assert not found.closed
     assert found.lower == pytest.approx(direct(x, y, 1, 1, 0.5), abs=1e-8)
 
@@ -172,7 +172,7 @@ def test_leaky_optimum_is_attained_by_its_network_or_is_no_number() -> None:
     leaky = ("network.kind=fixed_outer", "network.slope=.3")
     of = problem("data.kind=near_orthogonal", *leaky)
     found, data = value(LeakyOptimum(), of), of.dataset
-    known = optimum(data.x, data.y, 0.5, 0.5, 0.3)
+    known = solve_leaky_problem(data.x, data.y, 0.5, 0.5, 0.3)
     m = of.network.m
     v = np.where(data.y > 0, known.multipliers, -0.3 * known.multipliers) @ data.x / np.sqrt(m)
     u = np.where(data.y < 0, known.multipliers, -0.3 * known.multipliers) @ data.x / np.sqrt(m)
@@ -217,7 +217,7 @@ def test_dyadic_outer_margin_beats_the_linear_one() -> None:
 def test_the_leaky_optimum_of_an_outer_layer_that_vanishes() -> None:
     """At a_j near 1e-155 the multipliers are beyond float64: none is found, without a warning."""
     x, y = np.array([[1.0], [2.0], [-0.5]]), np.array([1.0, 1.0, -1.0])
-    usual = optimum(x, y, 0.5, 0.5, 0.8)
-    tiny = optimum(x, y, 0.5e-200, 0.5e-200, 0.8)
+    usual = solve_leaky_problem(x, y, 0.5, 0.5, 0.8)
+    tiny = solve_leaky_problem(x, y, 0.5e-200, 0.5e-200, 0.8)
     assert tiny.lower == pytest.approx(1e-100 * usual.lower, rel=1e-6)
-    assert optimum(x, y, 0.5e-309, 0.5e-309, 0.8) is None
+    assert solve_leaky_problem(x, y, 0.5e-309, 0.5e-309, 0.8) is None

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import marginscope
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelledError, CancelToken
-from core.reference.linear_norms import CoordinateMargin, MaximumMargin, linear_margin
+from core.reference.linear_norms import CoordinateMargin, MaximumMargin, bracket_linear_margin
 from core.reference.registry import REFERENCES, references_of
 from tests.problems import problem
 
@@ -52,7 +52,7 @@ def test_the_dyadic_points(d: int) -> None:
 @pytest.mark.parametrize(("n", "d", "seed"), [(20, 3, 0), (40, 5, 1), (64, 20, 2), (8, 30, 3)])
 def test_another_program(p: float, n: int, d: int, seed: int) -> None:
     G = separable(n, d, seed)
-    found = linear_margin(G, p, CancelToken())
+    found = bracket_linear_margin(G, p, CancelToken())
     assert found.lower <= found.value <= found.upper
     assert found.upper - found.lower < 1e-9 * found.value
     assert found.value == pytest.approx(least_norm(G, p), rel=1e-9)
@@ -61,7 +61,7 @@ def test_another_program(p: float, n: int, d: int, seed: int) -> None:
 @P
 def test_no_weights_and_no_predictor_are_better(p: float) -> None:
     generator, G = np.random.default_rng(5), separable(12, 3, 4)
-    found = linear_margin(G, p, CancelToken())
+    found = bracket_linear_margin(G, p, CancelToken())
     q = generator.dirichlet(np.full(12, 0.2), 20_000) @ G
     assert np.linalg.norm(q, 1.0 if p == np.inf else np.inf, axis=1).min() >= found.lower
     w = generator.standard_normal((20_000, 3))
@@ -90,13 +90,15 @@ def test_norms_are_in_their_order() -> None:
     ],
 )
 def test_special_positions(p: float, G: list[list[float]], value: float) -> None:
-    assert linear_margin(np.array(G), p, CancelToken()).value == pytest.approx(value, rel=1e-9)
+    assert bracket_linear_margin(np.array(G), p, CancelToken()).value == pytest.approx(
+        value, rel=1e-9
+    )
 
 
 @P
 @pytest.mark.parametrize("G", [[[1.0, 0.0], [-1.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]]])
 def test_data_that_are_not_separable(p: float, G: list[list[float]]) -> None:
-    found = linear_margin(np.array(G), p, CancelToken())
+    found = bracket_linear_margin(np.array(G), p, CancelToken())
     assert found.is_zero
     assert "Farkas" in found.method
 
@@ -111,8 +113,8 @@ def test_a_cancelled_or_late_program(p: float) -> None:
     watch = CancelToken()
     watch.cancel()
     with pytest.raises(CancelledError):
-        linear_margin(separable(20, 3, 0), p, watch)
-    late = linear_margin(separable(300, 60, 0), p, CancelToken(-1.0))
+        bracket_linear_margin(separable(20, 3, 0), p, watch)
+    late = bracket_linear_margin(separable(300, 60, 0), p, CancelToken(-1.0))
     assert not late.exists
     assert "time limit" in late.method
 

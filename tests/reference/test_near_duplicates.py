@@ -15,7 +15,7 @@ from core.network.kernel_predictor import arc_cosine
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
 from core.reference.global_margin import global_margin
-from core.reference.hull import are_on_one_ray, pair_bound, separate_from_origin, why_not
+from core.reference.hull import are_on_one_ray, explain_no_margin, pair_bound, separate_from_origin
 from core.reference.linear import KernelMargin, LinearMargin, bracket_of
 from core.reference.registry import REFERENCES, references_of
 from tests.problems import problem
@@ -120,7 +120,7 @@ def test_the_pair_bound_is_above_every_network() -> None:
     ],
 )
 def test_what_is_seen_at_once(x: list[list[float]], y: list[float], words: str) -> None:
-    found = why_not(np.array(x), np.array(y))
+    found = explain_no_margin(np.array(x), np.array(y))
     assert words in found
     assert bool(found) == bool(words)
 
@@ -147,7 +147,7 @@ def test_odd_parity_is_proved_and_its_neighbours_are_not() -> None:
         assert REFERENCES[name].compute(of(x, y), CancelToken(5.0)).is_zero
     moved = x.copy()
     moved[0, 0] += 1e-9
-    assert why_not(moved, y) == ""
+    assert explain_no_margin(moved, y) == ""
     bracket = global_margin(moved, y, CancelToken(5.0)).bracket
     assert not bracket.is_zero
     assert 0.0 < bracket.upper < 1e-5

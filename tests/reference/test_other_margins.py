@@ -8,14 +8,20 @@ from scipy.optimize import linprog
 
 from core.data.parity import all_corners
 from core.reference.cancel_token import CancelledError, CancelToken
-from core.reference.intervals import BiasMargin, breakpoints, candidates, l1_margin, lift
+from core.reference.intervals import (
+    BiasMargin,
+    append_ones,
+    bracket_l1_margin,
+    breakpoints,
+    candidate_directions,
+)
 from core.reference.population import (
     CollapseMargin,
     DyadicPopulation,
     ParityPopulation,
     Wei19Population,
-    dyadic,
-    even_parity,
+    dyadic_margin,
+    even_parity_margin,
     find_violation,
 )
 from core.reference.tangent import TangentMargin
@@ -40,7 +46,7 @@ def intervals(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def on_a_grid(x: np.ndarray, y: np.ndarray, count: int) -> float:
     """Return the l1 margin on `count` evenly spaced (w, b), as wei19 F.4 does it."""
     angle = np.arange(count) * 2.0 * np.pi / count
-    F = y[:, None] * np.maximum(lift(x) @ np.array([np.cos(angle), np.sin(angle)]), 0.0)
+    F = y[:, None] * np.maximum(append_ones(x) @ np.array([np.cos(angle), np.sin(angle)]), 0.0)
     A = np.hstack([-F, F, np.ones((y.size, 1))])
     mass = np.r_[np.ones(2 * count), 0.0][None]
     bounds = [(0.0, None)] * (2 * count) + [(None, None)]
@@ -52,7 +58,7 @@ def on_a_grid(x: np.ndarray, y: np.ndarray, count: int) -> float:
 @pytest.mark.parametrize(("n", "seed"), [(4, 0), (12, 1), (20, 2)])
 def test_gamma_l1_is_approached_from_below_by_grids(n: int, seed: int) -> None:
     x, y = intervals(n, seed)
-    lower, upper, _ = l1_margin(x, y, CancelToken())
+    lower, upper, _ = bracket_l1_margin(x, y, CancelToken())
     assert 0.0 < lower <= upper
     assert (upper - lower) / upper <= 1e-7
     coarse, fine = on_a_grid(x, y, 200), on_a_grid(x, y, 1000)
@@ -65,8 +71,8 @@ def test_pricing_on_the_line_misses_no_direction() -> None:
     generator = np.random.default_rng(3)
     for n in (1, 2, 9):
         x, c = generator.standard_normal((n, 1)), generator.standard_normal(n)
-        points = lift(x)
-        directions, h = candidates(points, c, breakpoints(points))
+        points = append_ones(x)
+        directions, h = candidate_directions(points, c, breakpoints(points))
         assert np.allclose(np.linalg.norm(directions, axis=1), 1.0)
         angle = np.linspace(0.0, 2.0 * np.pi, 100_001)
         dense = c @ np.maximum(points @ np.array([np.cos(angle), np.sin(angle)]), 0.0)
@@ -105,7 +111,7 @@ def test_parity_of_all_corners(k: int, d: int) -> None:
     """A network attains it, and equal weights on the corners let no node see more."""
     corners = all_corners(d)
     x, y = corners / np.sqrt(d), np.prod(corners[:, :k], axis=1)
-    value = even_parity(k, d)
+    value = even_parity_margin(k, d)
     signs = all_corners(k)
     nodes = np.hstack([signs, np.zeros((2**k, d - k))]) / np.sqrt(k)
     f = np.maximum(x @ nodes.T, 0.0) @ np.prod(signs, axis=1) / 2**k  # sum of |alpha| is 1
@@ -146,7 +152,7 @@ def test_four_neurons_have_margin_one_eighth(scaled: str) -> None:
 
 
 def test_dyadic_margin_for_any_d() -> None:
-    assert dyadic(500) > 0.0
+    assert dyadic_margin(500) > 0.0
     assert DyadicPopulation().applies(problem("data.kind=dyadic"))
     for d in (1, 4, 9):
-        assert dyadic(d) ** -2 == pytest.approx(sum(4.0**j for j in range(1, d + 1)))
+        assert dyadic_margin(d) ** -2 == pytest.approx(sum(4.0**j for j in range(1, d + 1)))

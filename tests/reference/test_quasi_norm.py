@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 from core.data.dataset import Dataset
 from core.problem.problem import Problem, resolve_problem
 from core.reference.cancel_token import CancelToken
-from core.reference.linear_norms import linear_margin
-from core.reference.quasi_norm import quasi_norm_margin
+from core.reference.linear_norms import bracket_linear_margin
+from core.reference.quasi_norm import bracket_quasi_norm_margin
 from core.reference.registry import REFERENCES, compute, references_of
 from core.study_file.validation import build_experiment
 
@@ -73,9 +73,9 @@ def test_no_other_search_finds_a_larger_margin(p: float, seed: int) -> None:
     """Local searches end at or below the vertex, and a fine grid of the plane reaches it."""
     generator = np.random.default_rng(seed)
     G = generator.normal((1.2, 0.5, 0.0), 1.0, (5, 3))
-    found = quasi_norm_margin(G, p, CancelToken())
+    found = bracket_quasi_norm_margin(G, p, CancelToken())
     if not found.exists:
-        assert not linear_margin(G, 1.0, CancelToken()).exists
+        assert not bracket_linear_margin(G, 1.0, CancelToken()).exists
         return
 
     def margin(b: np.ndarray) -> float:
@@ -85,7 +85,7 @@ def test_no_other_search_finds_a_larger_margin(p: float, seed: int) -> None:
     best = max(-minimize(lambda b: -margin(b), one, method="Nelder-Mead").fun for one in starts)
     assert best <= found.upper * (1.0 + 1e-12)
     plane = G[:, :2]
-    flat = quasi_norm_margin(plane, p, CancelToken())
+    flat = bracket_quasi_norm_margin(plane, p, CancelToken())
     angles = np.linspace(-np.pi, np.pi, 200_001)
     rays = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     margins = (rays @ plane.T).min(axis=1) / (np.abs(rays) ** p).sum(axis=1) ** (1.0 / p)
@@ -100,13 +100,13 @@ def test_many_starts_reach_the_vertex() -> None:
     """A tie of the bracket to the best of many concave descents, all supports and signs tried."""
     x, y = mixture()
     G, p = y[:, None] * x, 0.5
-    found = quasi_norm_margin(G, p, CancelToken())
+    found = bracket_quasi_norm_margin(G, p, CancelToken())
     best = 0.0
     for signs in product((-1.0, 1.0), repeat=4):
         b = np.array(signs)
         for _ in range(60):  # linearised: min sum w_j |b_j| with <G_i, b> >= 1
             weights = (np.abs(b) + 1e-9) ** (p - 1.0)
-            scaled = linear_margin(G / weights, 1.0, CancelToken())
+            scaled = bracket_linear_margin(G / weights, 1.0, CancelToken())
             b = _attained(G / weights) / weights
         assert scaled.exists
         margin = (G @ b).min() / (np.abs(b) ** p).sum() ** (1.0 / p)
@@ -142,7 +142,7 @@ def test_data_without_such_a_margin() -> None:
 def test_many_points_get_a_sentence() -> None:
     generator = np.random.default_rng(0)
     G = np.abs(generator.standard_normal((60, 12))) + 0.1
-    found = quasi_norm_margin(G, 0.5, CancelToken())
+    found = bracket_quasi_norm_margin(G, 0.5, CancelToken())
     assert not found.exists
     assert "at most 2e+06" in found.method
 
@@ -150,7 +150,7 @@ def test_many_points_get_a_sentence() -> None:
 def test_degenerate_points_keep_the_certificate() -> None:
     """Corners of a cube: most systems are singular, and a vertex has regular ones too."""
     G = np.array([(1.0, a, b) for a in (-1.0, 1.0) for b in (-1.0, 1.0)])
-    found = quasi_norm_margin(G, 0.5, CancelToken())
+    found = bracket_quasi_norm_margin(G, 0.5, CancelToken())
     assert found.certified
     assert found.value == pytest.approx(1.0, rel=1e-9)  # b = e_1
 

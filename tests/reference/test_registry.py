@@ -20,8 +20,8 @@ from core.reference.margin import (
     ReferenceMargin,
     SavedMargin,
     absent_bracket,
-    contradiction,
     exact_bracket,
+    find_contradiction,
     load_margin,
     save_margin,
 )
@@ -202,5 +202,5 @@ def test_a_point_at_zero_has_no_margin() -> None:
 
 
 def test_negative_zero_is_zero() -> None:
-    assert contradiction(np.array([[0.0], [-0.0]]), np.array([1.0, -1.0])) == (0, 1)
-    assert contradiction(np.array([[0.0], [0.0]]), np.array([1.0, 1.0])) is None
+    assert find_contradiction(np.array([[0.0], [-0.0]]), np.array([1.0, -1.0])) == (0, 1)
+    assert find_contradiction(np.array([[0.0], [0.0]]), np.array([1.0, 1.0])) is None

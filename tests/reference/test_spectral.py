@@ -9,7 +9,7 @@ from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.corners import corner_constant
 from core.reference.ellipsoids import find_saddle, square_roots
 from core.reference.global_margin import global_margin
-from core.reference.spectral import _smooth_value, refine, spectral_bracket, spectral_margin
+from core.reference.spectral import _smooth_value, refine_network, spectral_bracket, spectral_margin
 from tests.reference.test_corners import corners
 from tests.reference.test_global_margin import parity
 
@@ -80,7 +80,10 @@ def test_refined_networks_are_better() -> None:
     x, y = parity(16, 4)
     saddle = find_saddle(x, y, CancelToken(), diagonal=False)
     before = spectral_margin(saddle.a, saddle.V, x, y)
-    assert spectral_margin(*refine((saddle.a, saddle.V), x, y, 0.1, CancelToken()), x, y) > before
+    assert (
+        spectral_margin(*refine_network((saddle.a, saddle.V), x, y, 0.1, CancelToken()), x, y)
+        > before
+    )
 
 
 def test_one_point_and_one_dimension() -> None:

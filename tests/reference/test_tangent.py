@@ -11,7 +11,7 @@ from scipy.stats import chi
 
 from core.reference import tangent
 from core.reference.cancel_token import CancelToken
-from core.reference.directions import arcs_of_plane, draw_directions
+from core.reference.directions import draw_directions, quadrature_of_plane
 from core.reference.linear import KernelMargin
 from core.reference.node_means import CUTOFF, TABLE_ERROR, integrate_sizes, node_means
 from core.reference.tangent import (
@@ -19,12 +19,12 @@ from core.reference.tangent import (
     TangentMargin,
     bound_by_draws,
     bracket_of,
-    evaluate,
+    evaluate_directions,
     integrate_plane,
-    sample_of,
+    make_sample,
     search_stages,
 )
-from core.reference.tangent_weights import Weights, arc_cosine_kernels, find_weights
+from core.reference.tangent_weights import Weights, arc_cosine_kernels, find_example_weights
 from tests.problems import problem
 
 Array = np.ndarray
@@ -33,7 +33,9 @@ Array = np.ndarray
 def weights_of(sample: Sample, q: Array | None = None, floor: float = 1e-4) -> Weights:
     """Return given weights, or those of the search."""
     if q is None:
-        return find_weights(sample.rows, sample.y, sample.d, search_stages(sample), CancelToken())
+        return find_example_weights(
+            sample.rows, sample.y, sample.d, search_stages(sample), CancelToken()
+        )
     return Weights(q, floor, arc_cosine_kernels(sample.rows, sample.y, sample.d))
 
 
@@ -86,7 +88,7 @@ def test_the_table_is_as_close_as_it_says(d: int) -> None:
 
 def test_arc_cosine_kernels_are_means_over_the_plane() -> None:
     x, y = gaussian(6, 2, 3)
-    directions = arcs_of_plane(x, y, None, 16)
+    directions = quadrature_of_plane(x, y, None, 16)
     assert directions.mass.sum() == pytest.approx(1.0, abs=1e-14)
     seen = np.where(directions.z > 0.0, y, 0.0)
     along = seen * directions.z
@@ -104,11 +106,11 @@ def test_values_are_means_over_nodes_themselves() -> None:
     generator = np.random.default_rng(4)
     x, y = generator.standard_normal((3, 40)) / 4.0, np.array([1.0, -1.0, 1.0])
     q, count = np.full(3, 1.0 / 3.0), 200_000
-    sample = sample_of(x, y)
+    sample = make_sample(x, y)
     assert sample.rows.shape == (3, 3)
     assert sample.outside == 37
     z = draw_directions(sample.rows, sample.outside, count, generator)
-    values = evaluate(z, sample, weights_of(sample, q, 1e-9), node_means(40))
+    values = evaluate_directions(z, sample, weights_of(sample, q, 1e-9), node_means(40))
     e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
     found = np.c_[values.length, e]
     a, v = generator.standard_normal(count), generator.standard_normal((count, 40)) / np.sqrt(40)
@@ -139,7 +141,7 @@ def radial(count: int) -> float:
 def test_points_of_the_line_in_closed_form(signs: tuple[float, ...]) -> None:
     """Half of the nodes see a point, each with |g| = |x| |w|; both sides have their own."""
     x = np.array(signs)[:, None]
-    sample = sample_of(x, np.sign(x[:, 0]))
+    sample = make_sample(x, np.sign(x[:, 0]))
     found = bracket_of(sample, weights_of(sample), CancelToken())
     assert found.certified
     assert found.lower <= 0.5 * radial(40) <= found.upper
@@ -151,7 +153,7 @@ def test_points_of_the_line_in_closed_form(signs: tuple[float, ...]) -> None:
 )
 def test_points_of_the_plane_are_integrated(seed: int, lower: float, upper: float) -> None:
     """Brackets that another program found overlap with these, and so do draws."""
-    sample = sample_of(*gaussian(8, 2, seed))
+    sample = make_sample(*gaussian(8, 2, seed))
     weights = weights_of(sample)
     found, drawn = (
         integrate_plane(sample, weights, CancelToken()),
@@ -169,15 +171,15 @@ def test_points_of_the_plane_are_integrated(seed: int, lower: float, upper: floa
 @pytest.mark.parametrize("seed", range(5))
 def test_no_weights_are_below_the_lower_end(seed: int) -> None:
     x, y = gaussian(7, 2, seed + 10)
-    sample = sample_of(x * np.random.default_rng(seed).uniform(0.3, 3.0, (7, 1)), y)
+    sample = make_sample(x * np.random.default_rng(seed).uniform(0.3, 3.0, (7, 1)), y)
     best = weights_of(sample)
     found, means = integrate_plane(sample, best, CancelToken()), node_means(2)
     generator = np.random.default_rng(seed)
     for mix in (1.0, 0.3, 0.03):
         for q in generator.dirichlet(np.full(7, 0.7), 20):
             q = (1.0 - mix) * best.q + mix * q
-            directions = arcs_of_plane(sample.rows, y, q, 16)
-            values = evaluate(directions.z, sample, weights_of(sample, q), means)
+            directions = quadrature_of_plane(sample.rows, y, q, 16)
+            values = evaluate_directions(directions.z, sample, weights_of(sample, q), means)
             assert directions.mass @ values.length >= found.lower
     assert found.gap < 0.03
 
@@ -224,7 +226,7 @@ def test_a_bracket_fails_no_more_often_than_it_says(monkeypatch: pytest.MonkeyPa
 
     At most 25 failures: 15 are expected where the bound is sharp, and 26 have a chance of .003.
     """
-    sample = sample_of(*gaussian(6, 2, 1))
+    sample = make_sample(*gaussian(6, 2, 1))
     weights = weights_of(sample)
     values = integrate_plane(sample, weights, CancelToken())
     monkeypatch.setattr(tangent, "FAILURE", 0.1)
@@ -242,12 +244,12 @@ def test_a_bracket_fails_no_more_often_than_it_says(monkeypatch: pytest.MonkeyPa
 
 
 def test_controls_narrow_the_draw() -> None:
-    sample = sample_of(*gaussian(20, 6, 2))
+    sample = make_sample(*gaussian(20, 6, 2))
     weights = weights_of(sample)
     means = node_means(6)
     pilot = tangent.run_pilot(sample, weights, means, 2**14, CancelToken())
     z = draw_directions(sample.rows, 0, 2**14, np.random.default_rng(9))
-    values = evaluate(z, sample, weights, means)
+    values = evaluate_directions(z, sample, weights, means)
     e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
     plain, left = np.c_[values.length, e], pilot.controls.subtract(values)
     assert (left.std(axis=0) < 0.7 * plain.std(axis=0)).all()
@@ -256,14 +258,14 @@ def test_controls_narrow_the_draw() -> None:
     assert (np.abs(apart) < 5.0 * error).all()
     # No value is further out than the bound takes it to be.
     out = np.c_[left[:, :1] - pilot.means[:1], pilot.means[1:] - left[:, 1:]]
-    assert (out.max(axis=0) <= tangent.reach(sample, weights, pilot, means)).all()
+    assert (out.max(axis=0) <= tangent.bound_excess(sample, weights, pilot, means)).all()
 
 
 def test_few_points_leave_cells_without_a_sum() -> None:
     """Four points of R^3, of whose q two are almost 0: a lower end that ignored it lost 15 %."""
     generator = np.random.default_rng(0)
     x, y = generator.standard_normal((4, 3)), np.sign(generator.standard_normal(4))
-    sample = sample_of(x, y)
+    sample = make_sample(x, y)
     weights = weights_of(sample)
     assert np.sort(weights.q)[1] < 1e-3
     found = bound_by_draws(sample, weights, CancelToken())
@@ -272,7 +274,7 @@ def test_few_points_leave_cells_without_a_sum() -> None:
 
 def test_too_small_a_margin_is_not_resolved() -> None:
     x, y = np.array([[1.0, 0.0], [1.0, 1e-6]]), np.array([1.0, -1.0])
-    sample = sample_of(x, y)
+    sample = make_sample(x, y)
     plane = bracket_of(sample, weights_of(sample), CancelToken())
     assert plane.open
     assert plane.certified
@@ -284,7 +286,7 @@ def test_too_small_a_margin_is_not_resolved() -> None:
 
 def test_a_late_watch_has_fewer_directions() -> None:
     x, y, q = np.eye(16), np.where(np.arange(16) % 2 == 0, 1.0, -1.0), np.full(16, 1.0 / 16.0)
-    sample = sample_of(x, y)
+    sample = make_sample(x, y)
     weights = weights_of(sample, q)
     late, whole = (
         bound_by_draws(sample, weights, watch) for watch in (CancelToken(0.0), CancelToken())

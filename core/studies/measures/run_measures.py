@@ -16,7 +16,7 @@ import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.network.standard import FixedOuter
-from core.reference.intervals import PathPoint, plane, solve
+from core.reference.intervals import PathPoint, lifted_inputs, solve_problem
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
 from core.studies.measures.frame_measures import RunMargins
@@ -170,7 +170,7 @@ def _objective(run: Run, frame: int) -> float:
 
 
 def _path_solution(run: Run) -> PathPoint:
-    point = solve(run.problem)
+    point = solve_problem(run.problem)
     if point is None:
         raise InputError(
             "The l1 problem is solved for the logistic loss with l2 > 0, and for networks with "
@@ -195,7 +195,7 @@ def distance(run: Run) -> float:
 
     g is the normalised hard-margin l1-SVM.
     """
-    if plane(run.problem) is None or run.dataset.d != 1:
+    if lifted_inputs(run.problem) is None or run.dataset.d != 1:
         raise InputError("Functions are compared on the line, with network.kind = bias.")
     _, f, g = evaluate_on_interval(run)
     assert g is not None
