@@ -42,11 +42,11 @@ class Parity:
 
     @property
     def margin(self) -> float:
-        """C_k/sqrt(d): the margin of the witness with |v_j|_inf = 1."""
+        """C_k/sqrt(d): the margin of `best_neurons`, over max_j |v_j|_inf."""
         return float(corner_constant(self.k) / np.sqrt(self.d))
 
     def best_neurons(self) -> tuple[Array, Array]:
-        """Return signs alpha (2^k,) and vectors beta (2^k, d) of the best network's nodes.
+        """Return signs alpha (2^k,) and vectors beta (2^k, d) of the best network's neurons.
 
         The beta are all vectors s of +-1 on the bits and 0 elsewhere. Their signs are prod s times
         that of y, and minus this for k = 4, 8, ...; all masses are equal.
@@ -76,7 +76,7 @@ def find_corner_parity(x: Array, y: Array) -> Parity | None:
     Examples
     --------
     >>> x = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / np.sqrt(2.0)
-    >>> corner_parity(x, np.array([-1.0, 1.0, 1.0, -1.0]))
+    >>> find_corner_parity(x, np.array([-1.0, 1.0, 1.0, -1.0]))
     Parity(bits=(0, 1), sign=-1.0, d=2)
     """
     n, d = x.shape

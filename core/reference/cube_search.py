@@ -34,10 +34,10 @@ SUPPORT = 1e-6  # of the largest q_i
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class CubeSearch:
-    """Margin and number of nodes of the best network, and weights (k, n) of low climbed price."""
+    """Margin and number of neurons of the best network, and weights (k, n) of low climbed price."""
 
     lower: float
-    nodes: int
+    n_neurons: int
     q: Array
 
 
@@ -111,6 +111,7 @@ class _Search:
         self._winners = {sign: np.zeros((0, x.shape[1])) for sign in (1.0, -1.0)}
 
     def add(self, V: Array, signs: Array) -> None:
+        """Append the columns of neurons V (k, d) with outer weights of the `signs` (k,)."""
         new = signs[:, None] * self._y * np.maximum(V @ self._x.T, 0.0)
         self.columns = np.vstack([self.columns, new])
         self._master.add(new)
@@ -140,13 +141,14 @@ class _Search:
         return highest
 
     def solve(self) -> tuple[Array, float, int]:
-        """Return the q, the margin and the nodes of the best network on the columns."""
+        """Return q, the margin and the number of neurons of the best network on the columns."""
         solution = self._master.solve()
-        nodes = int((solution.weights > 0.0).sum())
-        return solution.q, float((solution.weights @ self.columns).min()), nodes
+        n_neurons = int((solution.weights > 0.0).sum())
+        return solution.q, float((solution.weights @ self.columns).min()), n_neurons
 
 
 def _normalise_rows(V: Array) -> Array:
+    """Return the rows divided by their lengths; rows of 0 stay."""
     lengths = np.linalg.norm(V, axis=1)[:, None]
     return np.asarray(V / np.where(lengths > 0.0, lengths, 1.0))
 
@@ -174,7 +176,7 @@ def search_cube(x: Array, y: Array, saddle: Saddle, watch: CancelToken) -> CubeS
         search.add(saddle.V / np.abs(saddle.V).max(axis=1)[:, None], np.sign(saddle.a))
     tried: list[tuple[float, Array]] = []
     q = best = saddle.q
-    lower, nodes, idle = -np.inf, 0, 0
+    lower, n_neurons, idle = -np.inf, 0, 0
     for _ in range(MOST_ROUNDS):
         mixed = SMOOTHING * best + (1.0 - SMOOTHING) * q
         tried.append((search.price(mixed, 0.9 * max(lower, 0.0)), mixed))
@@ -183,13 +185,14 @@ def search_cube(x: Array, y: Array, saddle: Saddle, watch: CancelToken) -> CubeS
         q, margin, count = search.solve()
         idle = 0 if margin > lower * (1.0 + 1e-4) else idle + 1
         if margin > lower:
-            lower, nodes = margin, count
+            lower, n_neurons = margin, count
         if watch.timed_out or idle >= IDLE or above - lower <= CLOSE * above:
             break
-    return CubeSearch(lower, nodes, np.array([one for _, one in tried[:KEPT]]))
+    return CubeSearch(lower, n_neurons, np.array([one for _, one in tried[:KEPT]]))
 
 
 def _bound_of(pair: tuple[float, Array]) -> float:
+    """Return the price of a (price, q) pair, as key of a sort."""
     return pair[0]
 
 

@@ -1,4 +1,4 @@
-"""Directions of nodes, as the examples see them: drawn, or of all arcs of the plane."""
+"""Directions of neurons, as the examples see them: drawn, or of all arcs of the plane."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Margins over norms of all inner weights, bounded by gamma_gl of transformed points.
 
-For a positive definite Lam of trace 1 and nodes with sum_j |a_j| sqrt(v_j' Lam v_j) <= 1 no network
-has a larger margin than gamma_gl of the points Lam^-1/2 x_i. The bound is least at a saddle point
+For a positive definite Lam of trace 1 and neurons with sum_j |a_j| sqrt(v_j' Lam v_j) <= 1 no
+network has a larger margin than gamma_gl of the points Lam^-1/2 x_i. The bound is least at a saddle
+point
 
     min over q and Lam of max over u of |h_q(u)| / sqrt(u' Lam u),
     h_q(u) = sum_i q_i y_i relu(<u, x_i>),
@@ -33,7 +34,7 @@ LAST, LAST_POWER = 3, 100.0  # fits of the network: higher powers do not improve
 STEPS = 80  # L-BFGS steps per round
 MOST_ROUNDS = 40
 AGAIN = 2 * ADDED  # last directions found, from which the climb restarts
-NODES, SMALLEST = 200, 1e-5  # of the network: largest number of nodes, least weight of a node
+NODES, SMALLEST = 200, 1e-5  # of the network: largest number of neurons, least weight of a neuron
 WORTH = 1e-4  # relative: smaller decreases of the price are no progress
 IDLE = 6  # rounds without progress before the search stops
 
@@ -44,7 +45,7 @@ class Saddle:
     """Weights q (n,) and Lam (d, d) of trace 1, with their price as found by climbing.
 
     `directions` (k, d) are unit rows of high price. The network of outer weights `a` (m,) and inner
-    weights `V` (m, d) has the directions that share the maximum as nodes.
+    weights `V` (m, d) has the directions that share the maximum as neurons.
     """
 
     q: Array
@@ -89,6 +90,7 @@ class _Pool:
         return np.asarray(np.r_[logits, factor])
 
     def weights(self, logits: Array) -> Array:
+        """Return q (n,) in the simplex: the softmax of the logits."""
         q = np.exp(logits - logits.max())
         return np.asarray(q / q.sum())
 
@@ -119,7 +121,7 @@ class _Pool:
         return 0.5 * top + np.log(total) / power, np.r_[by_logits, by_factor]
 
     def fit(self, variables: Array, power: float, watch: CancelToken) -> Array:
-        """Return the variables of the least smoothed price."""
+        """Minimise the smoothed price from `variables` on, and return those of the minimum."""
         from scipy.optimize import minimize  # slow to load
 
         def check(_: Any) -> None:

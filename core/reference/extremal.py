@@ -1,4 +1,4 @@
-"""Extremal vectors: directions that nodes of a small start approach before the loss falls.
+"""Extremal vectors: directions that neurons of a small start approach before the loss falls.
 
 While f is about 0, dv_j/dt = a_j D(v_j) with D(w) = (1/n) sum_k s_k y_k x_k, where s_k is the slope
 of phi at <w, x_k>, al or 1, and any number between them at 0. D is extremal if D is in D(u) and
@@ -56,7 +56,7 @@ class Extremal:
     """Extremal vector D = value * u.
 
     `u` (d,) has length 1 and `value` is G(u), with y as given; `signs` (n,) are those of <u, x_k>.
-    `kind` classifies u as a critical point of G on the unit sphere of R^d, in which nodes move: a
+    `kind` classifies u as a critical point of G on the unit sphere of R^d, in which neurons move: a
     maximum, a minimum or a saddle.
     """
 
@@ -106,7 +106,8 @@ def growth_rate(u: Array, X: Array, y: Array, slope: float = 0.0) -> Array:
 
     Examples
     --------
-    >>> float(growth(np.array([1.0, 0.0]), np.array([[2.0, 0.0], [-1.0, 0.0]]), np.ones(2), 0.5))
+    >>> X = np.array([[2.0, 0.0], [-1.0, 0.0]])
+    >>> float(growth_rate(np.array([1.0, 0.0]), X, np.ones(2), 0.5))
     0.75
     """
     z = u @ X.T
@@ -169,7 +170,7 @@ def extremal_vectors(
 def bound_pattern_count(X: Array, y: Array) -> int:
     """Return an upper bound of the sign vectors of `extremal_vectors` in general position.
 
-    >>> pattern_count(np.eye(3), np.ones(3))
+    >>> bound_pattern_count(np.eye(3), np.ones(3))
     54
     """
     is_used = (y != 0.0) & (X != 0.0).any(axis=1)
@@ -194,6 +195,7 @@ def _too_many(count: int, n: int, d: int) -> InputError:
 
 
 def _all_patterns(n: int) -> Signs:
+    """Return all 3^n vectors of signs -1, 0 and 1. Raises InputError for too many."""
     if 3**n > MOST_PATTERNS:
         raise _too_many(3**n, n, n)
     return np.array([*product((-1, 0, 1), repeat=n)], dtype=np.int8)
@@ -372,7 +374,7 @@ class GrowthRate(Reference, ABC):
 
 @final
 class PositiveGrowth(GrowthRate):
-    """Largest growth rate of nodes with a_j > 0."""
+    """Largest growth rate of neurons with a_j > 0."""
 
     name = "extremal_plus"
     title = "largest growth of positive neurons"
@@ -383,7 +385,7 @@ class PositiveGrowth(GrowthRate):
 
 @final
 class NegativeGrowth(GrowthRate):
-    """Largest growth rate of nodes with a_j < 0."""
+    """Largest growth rate of neurons with a_j < 0."""
 
     name = "extremal_minus"
     title = "largest growth of negative neurons"

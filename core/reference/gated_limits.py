@@ -1,6 +1,6 @@
-"""Upper bounds of the margin while nodes keep their signs, or their activation patterns.
+"""Upper bounds of the margin while neurons keep their signs, or their activation patterns.
 
-With s_j the sign of a_j and A_j the examples on which node j is active, u_j = |a_j| v_j gives
+With s_j the sign of a_j and A_j the examples on which neuron j is active, u_j = |a_j| v_j gives
 
     f(x_i) = sum_j s_j 1[i in A_j] <u_j, x_i>,      sum_j |u_j| <= (|a|^2 + |V|^2)/2,
 
@@ -14,11 +14,11 @@ check. If the u_j are confined to their cells, <u_j, x_i> >= 0 on A_j and <= 0 o
 while the patterns last, the length is that of the projection on the cell's cone, and the bound is
 tighter.
 
-`OWN_LABEL` restricts less: each node keeps its sign and the examples *of its own label*, y_i = s_j,
-on which it is active. On the others it contributes s_j y_i relu(<u_j, x_i>) = -relu, which is
-concave, so that the program stays convex whatever patterns the node has there. That matters, since
-nodes slide along the kinks of just these examples, and no pattern would last. With a multiplier
-0 <= lambda_i <= q_i for each of them,
+`OWN_LABEL` restricts less: each neuron keeps its sign and the examples *of its own label*, y_i =
+s_j, on which it is active. On the others it contributes s_j y_i relu(<u_j, x_i>) = -relu, which is
+concave, so that the program stays convex whatever patterns the neuron has there. That matters,
+since neurons slide along the kinks of just these examples, and no pattern would last. With a
+multiplier 0 <= lambda_i <= q_i for each of them,
 
     max over |u| <= 1 in the cone of  <g, u> - sum_i q_i relu(<u, x_i>)
         = min over lambda and mu >= 0 of |g - sum_i lambda_i x_i + B'mu|,
@@ -45,7 +45,7 @@ from core.reference.master import Master, Solution
 
 @final
 class FixedPattern(Enum):
-    """Activation pattern held fixed in a limit, beside the sign of each node's a_j."""
+    """Activation pattern held fixed in a limit, beside the sign of each neuron's a_j."""
 
     GATES = "activation patterns of the neurons, with free inner weights"
     CONES = "activation patterns of the neurons, by their inner weights"
@@ -74,7 +74,7 @@ class Gates:
     active: NDArray[np.bool_]
 
     def columns(self, indices: NDArray[np.intp], u: Array, x: Array, y: Array) -> Array:
-        """Return the margins that unit weights of gated nodes contribute.
+        """Return the margins that unit weights of gated neurons contribute.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class Gates:
         return self.signs[indices, None] * self.active[indices] * y * (u @ x.T)
 
     def outputs(self, indices: NDArray[np.intp], u: Array, x: Array, y: Array) -> Array:
-        """Return the margins of ReLU nodes with the gates' signs, whatever the patterns are.
+        """Return the margins of ReLU neurons with the gates' signs, whatever the patterns are.
 
         Parameters
         ----------
@@ -141,9 +141,9 @@ class GatedLimit:
 def gates_and_neurons(
     problem: Problem, flat: Array, pattern: FixedPattern = FixedPattern.CONES
 ) -> tuple[Gates, tuple[tuple[int, ...], ...]]:
-    """Return the distinct gates of a network at flat parameters, and the nodes of each.
+    """Return the distinct gates of a network at flat parameters, and the neurons of each.
 
-    Nodes that are dead or have a_j = 0 have none.
+    Neurons that are dead or have a_j = 0 are left out.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def gates_and_neurons(
     Returns
     -------
     Gates, tuple of tuple of int
-        k gates, and the indices of each gate's nodes.
+        k gates, and the indices of each gate's neurons.
     """
     network = problem.network
     assert isinstance(network, TwoLayer)
@@ -165,12 +165,12 @@ def gates_and_neurons(
     active, signs = U @ problem.inputs.T > 0.0, np.sign(alpha)
     if pattern is FixedPattern.OWN_LABEL:
         active &= signs[:, None] * problem.dataset.y > 0.0
-    used_nodes = np.flatnonzero((signs != 0.0) & active.any(axis=1))
-    pairs = np.column_stack([signs[used_nodes] > 0.0, active[used_nodes]])
+    used_neurons = np.flatnonzero((signs != 0.0) & active.any(axis=1))
+    pairs = np.column_stack([signs[used_neurons] > 0.0, active[used_neurons]])
     pairs, place = np.unique(pairs, axis=0, return_inverse=True)
     place = place.reshape(-1)
-    nodes = tuple(tuple(used_nodes[place == k].tolist()) for k in range(len(pairs)))
-    return Gates(np.where(pairs[:, 0], 1.0, -1.0), pairs[:, 1:]), nodes
+    neurons = tuple(tuple(used_neurons[place == k].tolist()) for k in range(len(pairs)))
+    return Gates(np.where(pairs[:, 0], 1.0, -1.0), pairs[:, 1:]), neurons
 
 
 def bracket_gated_limit(
@@ -181,7 +181,7 @@ def bracket_gated_limit(
     tolerance: float = 1e-5,
     pattern: FixedPattern = FixedPattern.GATES,
 ) -> GatedLimit:
-    """Return the optimum of the program, bracketed.
+    """Bracket the largest margin over |W|^2 of networks with these gates, the program's optimum.
 
     If no weighting of the gates fits every example the optimum is 0, and `upper` is the bound
     proved by then.
@@ -193,7 +193,7 @@ def bracket_gated_limit(
     y : array (n,)
         Labels +-1.
     gates : Gates
-        Gates of the nodes.
+        Gates of the neurons.
     watch : CancelToken
         Cancellation; the search stops when the watch is late.
     tolerance : float
@@ -208,10 +208,10 @@ def bracket_gated_limit(
 
     Examples
     --------
-    Two examples on the axes, a node for each: u_j = x_j/4 each, and the margin is 1/4.
+    Two examples on the axes, a neuron for each: u_j = x_j/4 each, and the margin is 1/4.
 
     >>> gates = Gates(np.ones(2), np.eye(2, dtype=bool))
-    >>> limit = gated_limit(np.eye(2), np.ones(2), gates, CancelToken())
+    >>> limit = bracket_gated_limit(np.eye(2), np.ones(2), gates, CancelToken())
     >>> round(limit.lower, 6), round(limit.upper, 6), limit.q.round(6).tolist()
     (0.25, 0.25, [0.5, 0.5])
     """
@@ -224,7 +224,7 @@ def bracket_gated_limit(
 
 
 def bracket_leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[float, float, Array]:
-    """Return max over |V| = 1 of min_i y_i sum_j a_j slopes_ji <v_j, x_i>, bracketed.
+    """Bracket max over |V| = 1 of min_i y_i sum_j a_j slopes_ji <v_j, x_i>.
 
     With fixed slopes the network is linear in V, and the optimum is a hard margin, found as the
     point nearest to the origin (core.reference.hull).
@@ -254,9 +254,9 @@ def bracket_leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[fl
 
     Examples
     --------
-    One node of slope 1 is a linear classifier:
+    One neuron of slope 1 is a linear classifier:
 
-    >>> lower, upper, q = leaky_limit(np.eye(2), np.ones(2), np.ones(1), np.ones((1, 2)))
+    >>> lower, upper, q = bracket_leaky_limit(np.eye(2), np.ones(2), np.ones(1), np.ones((1, 2)))
     >>> round(lower, 9), round(upper, 9), q.round(9).tolist()
     (0.707106781, 0.707106781, [0.5, 0.5])
     """
@@ -345,7 +345,10 @@ class _Search:
         return np.asarray(g + c @ x)  # computed again, without the rounding of many small updates
 
     def round(self, tolerance: float) -> bool:
-        """Price, add columns and solve the program; return True if the bracket is closed."""
+        """Take one round: price, add columns, solve the program. Return True at the end.
+
+        The search ends with a bracket closed to `tolerance`, without new columns, or if stalled.
+        """
         share = SMOOTHING if self._solution is not None else 0.0
         q = share * self._best_q + (1.0 - share) * self._q
         u, prices = self._price_gates(q)

@@ -1,4 +1,4 @@
-"""Column generation: price nodes against weights q of the points, and weigh them by an LP."""
+"""Column generation: price neurons against weights q of the points, and weigh them by an LP."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ MOST_COLUMNS, COLUMNS_RETAINED = 2000, 800
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Atoms:
-    """Set of k nodes of a network: signs alpha (k,) and unit directions beta (k, r)."""
+    """Set of k neurons of a network: signs alpha (k,) and unit directions beta (k, r)."""
 
     alpha: Array
     beta: Array
 
     def columns(self, x: Array, y: Array) -> Array:
-        """Return the margins of each node alone.
+        """Return the margins of each neuron alone.
 
         Parameters
         ----------
@@ -48,9 +48,11 @@ class Atoms:
         return self.alpha[:, None] * y * np.maximum(self.beta @ x.T, 0.0)
 
     def select(self, indices: Array | NDArray[np.bool_]) -> Atoms:
+        """Return the atoms of some indices, or of a mask."""
         return Atoms(self.alpha[indices], self.beta[indices])
 
     def join(self, other: Atoms) -> Atoms:
+        """Return these atoms, followed by those of `other`."""
         alpha = np.concatenate([self.alpha, other.alpha])
         return Atoms(alpha, np.vstack([self.beta, other.beta]))
 
@@ -149,6 +151,7 @@ class Generation:
             self._add(atoms)
 
     def _add(self, atoms: Atoms) -> None:
+        """Add the atoms' columns to the linear program, and update the stored prices."""
         if not atoms.alpha.size:
             return
         columns = atoms.columns(self._x, self._y)
@@ -159,6 +162,7 @@ class Generation:
             self._prices = np.maximum(self._prices, (self._tried @ columns.T).max(axis=1))
 
     def _climb_starts(self, sign: float, q: Array, atoms: Atoms, count: int) -> Array:
+        """Return `count` random directions, the last winners, and the atoms of this sign."""
         # A maximum is a combination of the points active at it: half of the starts have that form.
         free = self._generator.standard_normal((count // 2, self._x.shape[1]))
         spanned = self._generator.standard_normal((count - count // 2, len(self._x))) * q @ self._x
@@ -230,6 +234,7 @@ class Generation:
         return state
 
     def _round(self, state: GenerationResult | None, watch: CancelToken) -> GenerationResult:
+        """Price a mixture of the best q and the program's own, and solve the program again."""
         none = Atoms(np.zeros(0), np.zeros((0, self._x.shape[1])))
         if state is None:
             self.price(self._initial_q, none, -np.inf, FIRST_STARTS, watch)

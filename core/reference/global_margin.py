@@ -118,7 +118,10 @@ def row_space(x: Array) -> tuple[Array, Array]:
 
 
 def result_of_parity(parity: Parity) -> GlobalResult:
-    """Return the optimal neurons on all corners: the 2^k sign vectors on k bits (5.4)."""
+    """Return gamma_gl of an even parity on all corners in closed form, with its 2^k neurons.
+
+    They are the sign vectors on the k bits (docs/theory.md, 5.4).
+    """
     k, d = parity.k, parity.d
     alpha, beta = parity.best_neurons()
     text = "1/sqrt(8 d)" if k == 2 else f"of {k} bits"
@@ -126,9 +129,9 @@ def result_of_parity(parity: Parity) -> GlobalResult:
     bracket = exact_bracket(
         float(corner_constant(k) / np.sqrt(k * d)), f"closed form {text} on all corners"
     )
-    nodes, n = alpha.size, 2**d
+    count, n = alpha.size, 2**d
     return GlobalResult(
-        bracket, alpha, beta / np.sqrt(k), np.full(nodes, 1.0 / nodes), np.full(n, 1.0 / n)
+        bracket, alpha, beta / np.sqrt(k), np.full(count, 1.0 / count), np.full(n, 1.0 / n)
     )
 
 
@@ -176,6 +179,7 @@ class Search:
         return last
 
     def _update_best(self, state: GenerationResult) -> None:
+        """Store the network of a state if its margin on all points is larger."""
         is_used = state.weights > 0.0
         atoms, weights = state.atoms.select(is_used), state.weights[is_used]
         lower = float((weights @ atoms.columns(self.x, self.y)).min())
@@ -234,6 +238,7 @@ class Search:
         return np.asarray(q / q.sum())
 
     def _proofs(self, limit: float) -> list[Proof]:
+        """Bound the price of q for both signs of a neuron, to `limit` if possible."""
         # Each of the five slacks gets a sixth of the remaining time.
         time_left = max(FEWEST_SECONDS, self._watch.limit - self._watch.seconds)
         until = self._watch.seconds + time_left / 6.0
@@ -253,6 +258,7 @@ class Search:
             self._run_on(points, FINE)
 
     def _words(self, proofs: list[Proof]) -> str:
+        """Return the extent of finished proofs in words."""
         q = self._weights()
         positive, negative = int((q[self.y > 0] > 0).sum()), int((q[self.y < 0] > 0).sum())
         nodes = sum(proof.nodes for proof in proofs)

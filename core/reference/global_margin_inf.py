@@ -1,8 +1,9 @@
 """gamma_glinf: largest margin of two-layer ReLU networks over m max |W|_inf^2, of any width m.
 
-It is the margin of measures of mass 1 on the cube |v|_inf <= 1. Where the pieces on which a node is
-linear have few vertices in the cube (core.reference.vertices) it is one linear program. Elsewhere
-the lower end is a network whose nodes a local search has found, and the upper end the smaller of
+It is the margin of measures of mass 1 on the cube |v|_inf <= 1. Where the pieces on which a neuron
+is linear have few vertices in the cube (core.reference.vertices) it is one linear program.
+Elsewhere the lower end is a network whose neurons a local search has found, and the upper end the
+smaller of
 
 - gamma_gl of the points D^-1/2 x_i, D diagonal of trace 1, since v'Dv <= 1 in the cube, and
 - the largest price in the cube of some weights q of the points, by branch and bound.
@@ -108,7 +109,7 @@ def bracket_by_search(x: Array, y: Array, near: float, watch: CancelToken) -> Br
         proved = bound_price(rows, y, search, min(upper, near / size), watch)
         if proved < upper:
             upper, method = proved, "a network, and branch and bound over the cube"
-    error = rounding_bound(sum(x.shape) + search.nodes, size)
+    error = rounding_bound(sum(x.shape) + search.n_neurons, size)
     return _make_bracket(size * search.lower - error, size * upper + error, near, size, method)
 
 

@@ -35,7 +35,9 @@ def rounding_bound(terms: int, size: float) -> float:
 
 
 def explain_no_margin(x: Array, y: Array) -> str:
-    """Return a proof, as a sentence, that no such f has a positive margin; "" if none is found.
+    """Return a proof, as a sentence, that no network without biases has a positive margin.
+
+    "" if none is found.
 
     Compared exactly: a point at 0, two points on one ray with opposite labels, or antipodes of
     opposite labels whose sum of y_i x_i is 0.
@@ -147,7 +149,7 @@ def _squared_distances(a: Array, b: Array, inner: Array) -> Array:
 
 
 def _distances(p: Array, r: Array) -> Array:
-    """Return that minimum, not squared, for rows p and r (k, d), without cancellation."""
+    """Return the square root of `_squared_distances` for rows p and r (k, d), to full accuracy."""
     total = p + r
     squares = np.maximum((total * total).sum(axis=1), 1e-300)
     share = np.clip((r * total).sum(axis=1) / squares, 0.0, 1.0)[:, None]
@@ -241,6 +243,7 @@ def separate_from_origin(G: Array) -> Separation:
 
 
 def _weights(rows: Array) -> Array:
+    """Return q in the simplex with nearly the least |G' q|, by active-set least squares."""
     from scipy.optimize import nnls  # slow to load
 
     count, d = rows.shape
@@ -346,7 +349,7 @@ def _bracket(rows: Array, q: Array) -> tuple[float, float, Array, Array]:
 def _tighter_bracket(
     one: tuple[float, float, Array, Array], two: tuple[float, float, Array, Array]
 ) -> tuple[float, float, Array, Array]:
-    """Return the better end of each side, in order in spite of rounding."""
+    """Return the larger lower end with its w and the smaller upper end with its q, in order."""
     lower, w = max(((one[0], one[2]), (two[0], two[2])), key=lambda pair: pair[0])
     upper, q = min(((one[1], one[3]), (two[1], two[3])), key=lambda pair: pair[0])
     return min(lower, upper), upper, w, q

@@ -103,7 +103,7 @@ def solve_leaky_problem(
 
     >>> e = 1.0 / 72.0
     >>> x = np.array([[-1.0, 0.0, 0.0], [e, np.sqrt(1.0 - e * e), 0.0], [0.0, 0.0, 1.0]])
-    >>> best = optimum(x, np.array([-1.0, 1.0, 1.0]), 0.5, 0.5, 0.5)
+    >>> best = solve_leaky_problem(x, np.array([-1.0, 1.0, 1.0]), 0.5, 0.5, 0.5)
     >>> bool(np.allclose(best.multipliers * (4.0 * e + 5.0), [8.0, 8.0, 8.0 + 6.4 * e]))
     True
     """
@@ -117,6 +117,7 @@ def solve_leaky_problem(
 
 
 def _closed_form(M: Array) -> tuple[float, float, Array] | None:
+    """Return `_bounds_of` the solution of M lambda = 1; None unless all lambda are positive."""
     try:
         multipliers = np.linalg.solve(M, np.ones(M.shape[0]))
         multipliers += np.linalg.solve(M, 1.0 - M @ multipliers)  # one step of refinement
@@ -224,5 +225,6 @@ def _solved_bracket(best: Optimum) -> Bracket:
 
 
 def _sides(problem: Problem) -> tuple[float, float]:
+    """Return the sums of a_j^2 over the positive and over the negative outer weights."""
     a = np.asarray(problem.network.fixed["a"], dtype=np.float64)
     return float((a[a > 0.0] ** 2).sum()), float((a[a < 0.0] ** 2).sum())

@@ -260,6 +260,7 @@ class OuterMargin(FrozenMargin):
     label = "gamma_a"
 
     def rows(self, a: Array, c: Array, A: Array) -> Array:
+        """Return relu(c_j A_ij), the derivatives in a, (n, m)."""
         return np.maximum(c * A, 0.0)
 
 
@@ -276,4 +277,5 @@ class ScaleMargin(FrozenMargin):
     label = "gamma_c"
 
     def rows(self, a: Array, c: Array, A: Array) -> Array:
+        """Return a_j A_ij 1[c_j A_ij > 0], the derivatives in c, (n, m)."""
         return a * np.where(c * A > 0.0, A, 0.0)

@@ -62,7 +62,7 @@ def bracket_linear_margin(G: Array, p: float, watch: CancelToken) -> Bracket:
     Examples
     --------
     >>> G = np.diag([0.5, 0.25])
-    >>> [round(linear_margin(G, p, CancelToken()).value, 12) for p in (np.inf, 1.0)]
+    >>> [round(bracket_linear_margin(G, p, CancelToken()).value, 12) for p in (np.inf, 1.0)]
     [0.25, 0.166666666667]
     """
     n, d = G.shape

@@ -177,7 +177,8 @@ class ReferenceMargin:
     def certainty(self) -> str:
         """Reliability of the bracket in words: proved, all but proved, or heuristic.
 
-        A bracket of a random draw of nodes is no heuristic: both ends hold but for a known chance.
+        A bracket by randomly drawn neurons is no heuristic: both ends hold but for a known
+        probability.
         """
         if self.bracket.certified:
             return "certified"
@@ -228,7 +229,7 @@ class SampleMargin(Reference):
     `too_many` is the sentence for more than `most_examples`.
     """
 
-    plain_relu = False  # True for networks of ReLU nodes on x itself only
+    plain_relu = False  # True for networks of ReLU neurons on x itself only
     most_examples: float = math.inf
     too_many = "This margin's exact method needs at most {most} examples."
 
@@ -298,7 +299,7 @@ def explain_no_sample_margin(problem: Problem) -> str:
 def find_contradiction(x: Array, y: Array) -> tuple[int, int] | None:
     """Return the first two equal rows of x with different y, counted from 0; None without any.
 
-    >>> contradiction(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, -1.0]))
+    >>> find_contradiction(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, -1.0]))
     (0, 2)
     """
     first_places: dict[bytes, int] = {}
@@ -333,6 +334,7 @@ class SavedMargin:
 
 
 def saved_margins_folder() -> Path:
+    """Return the folder of cached margins: in $MARGINSCOPE_CACHE, else in the user's cache."""
     from platformdirs import user_cache_path
 
     chosen = os.environ.get("MARGINSCOPE_CACHE")
@@ -340,6 +342,7 @@ def saved_margins_folder() -> Path:
 
 
 def saved_margin_path(reference: Reference, problem: Problem) -> Path:
+    """Return the file of a margin, named by a digest of reference, version and data."""
     # With the version: a bracket of another method's version must not be reused.
     text = json.dumps([reference.name, reference.version, reference.key(problem)])
     return saved_margins_folder() / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
@@ -382,6 +385,7 @@ def _parse(fields: Any) -> SavedMargin:
 
 
 def _read(value: object) -> float:
+    """Return a JSON number, NaN for null. Raises TypeError for other values."""
     if value is None:
         return NAN
     # bool is an int in Python.

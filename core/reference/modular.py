@@ -7,7 +7,7 @@ label (a + b) mod p, the largest margin / N is
     gamma* = sqrt(2/27) / (sqrt(p) (p - 1))
 
 (Morwani et al., Feature emergence via margin maximization, ICLR 2024, for primes; the proof holds
-for every odd p. Their network has 4 (p - 1) nodes; 3 (p - 1) are enough, docs/theory.md, 5.6).
+for every odd p. Their network has 4 (p - 1) neurons; 3 (p - 1) are enough, docs/theory.md, 5.6).
 """
 
 from __future__ import annotations
@@ -112,6 +112,7 @@ class PenalisedReference(ModularReference, ABC):
     where = 'data.kind = "modular" with network.kind = "quadratic" and loss.l23 > 0'
 
     def applies(self, problem: Problem) -> bool:
+        """Return True with a penalty l23 > 0."""
         return super().applies(problem) and problem.experiment.loss.l23 > 0.0
 
 

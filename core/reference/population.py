@@ -27,7 +27,7 @@ from core.reference.margin import (
 def even_parity_margin(k: int, d: int) -> float:
     """Return gamma_gl of all 2^d corners for even k: C(k - 2, k/2 - 1)/(2^(k-1) sqrt(k d)).
 
-    >>> [round(even_parity(k, 1), 5) for k in (2, 4, 6)]
+    >>> [round(even_parity_margin(k, 1), 5) for k in (2, 4, 6)]
     [0.35355, 0.125, 0.07655]
     """
     # Attained by the 2^k sign vectors on the k bits with equal weights, and proved by equal weights
@@ -40,7 +40,7 @@ def dyadic_margin(d: int) -> float:
 
     1/gamma^2 is the sum of 4^j:
 
-    >>> round(1.0 / dyadic(3) ** 2, 9)
+    >>> round(1.0 / dyadic_margin(3) ** 2, 9)
     84.0
     """
     # 4^(d+1) is factored out: it exceeds float64 from d = 511 on.
@@ -79,7 +79,7 @@ class ParityPopulation(Reference):
     def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
         section: Any = problem.experiment.data
         k, d = section.k, problem.dataset.d
-        if k == 1:  # y = sqrt(d) x_1: two opposite nodes give half of the linear predictor
+        if k == 1:  # y = sqrt(d) x_1: two opposite neurons give half of the linear predictor
             return exact_bracket(0.5 / sqrt(d), "closed form, k = 1: 1/(2 sqrt(d))")
         if k % 2:
             return absent_bracket(

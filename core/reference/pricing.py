@@ -75,7 +75,7 @@ def arcs_of_circle(x: Array) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> np.abs(arcs(np.array([[1.0, 0.0]]))[1].round(3)).tolist()
+    >>> np.abs(arcs_of_circle(np.array([[1.0, 0.0]]))[1].round(3)).tolist()
     [[1.0, 0.0], [1.0, 0.0]]
     """
     angles = np.arctan2(x[:, 1], x[:, 0]) + 0.5 * np.pi
@@ -174,7 +174,7 @@ def maximise_price(x: Array, c: Array, watch: CancelToken) -> tuple[float, Array
 
     Examples
     --------
-    >>> value, v, _ = maximise(np.array([[3.0, 4.0]]), np.array([2.0]), CancelToken())
+    >>> value, v, _ = maximise_price(np.array([[3.0, 4.0]]), np.array([2.0]), CancelToken())
     >>> value, v.tolist()
     (10.0, [0.6, 0.8])
     """
@@ -211,7 +211,7 @@ def make_zonotopes(x: Array, c: Array) -> Zonotopes:
 
     So the top of the search tree decides most.
 
-    >>> zonotopes(np.array([[3.0], [1.0], [2.0]]), np.array([1.0, 1.0, -1.0])).rows.T
+    >>> make_zonotopes(np.array([[3.0], [1.0], [2.0]]), np.array([1.0, 1.0, -1.0])).rows.T
     array([[ 1.,  3., -2.]])
     """
     rows = c[:, None] * x
@@ -293,7 +293,7 @@ def bound_sign_forms(gram: Array, split: int) -> Array:
 
     Examples
     --------
-    >>> spreads(np.eye(3), 2)
+    >>> bound_sign_forms(np.eye(3), 2)
     array([0.  , 0.25, 0.5 ])
     """
     sums = np.zeros(split + 1)

@@ -74,6 +74,8 @@ def solve_program(program: Program, watch: CancelToken) -> Optimum:
 
 
 def _interrupt_of(watch: CancelToken) -> Any:
+    """Return a HiGHS callback that stops the solver once the watch is cancelled or timed out."""
+
     def interrupt(event: Any) -> None:
         try:
             watch.check()
@@ -88,6 +90,7 @@ def _interrupt_of(watch: CancelToken) -> Any:
 
 
 def _model(program: Program) -> Any:
+    """Return the HiGHS model of a program, on one thread."""
     from highspy import Highs, HighsLp, HighsVarType, MatrixFormat  # slow to load
 
     count, size = program.rows.shape

@@ -67,7 +67,7 @@ def bracket_quasi_norm_margin(G: Array, p: float, watch: CancelToken) -> Bracket
 
     Examples
     --------
-    >>> bracket = quasi_norm_margin(np.diag([0.5, 0.25]), 0.5, CancelToken())
+    >>> bracket = bracket_quasi_norm_margin(np.diag([0.5, 0.25]), 0.5, CancelToken())
     >>> round(float(bracket.value * (np.sqrt(2.0) + np.sqrt(4.0)) ** 2), 9)
     1.0
     """

@@ -11,7 +11,8 @@ from core.reference.cancel_token import CancelToken
 from core.reference.extremal import NegativeGrowth, PositiveGrowth
 from core.reference.global_margin import GlobalMargin
 from core.reference.global_margin_inf import GlobalMaximumMargin
-from core.reference.intervals import BiasMargin, PathMargin
+from core.reference.intervals import BiasMargin
+from core.reference.l1_path import PathMargin
 from core.reference.leaky import LeakyOptimum
 from core.reference.linear import KernelMargin, LinearMargin, OuterMargin, ScaleMargin
 from core.reference.linear_norms import CoordinateMargin, MaximumMargin

@@ -69,7 +69,10 @@ def spectral_margin(a: Array, V: Array, x: Array, y: Array) -> float:
 def _smooth_value(
     flat: Array, x: Array, y: Array, power: float, unit: float
 ) -> tuple[float, Array]:
-    """Return minus a network's smoothed margin in the unit, and its gradient."""
+    """Return minus a network's smoothed margin over `unit`, and its gradient.
+
+    Soft minimum of y_i f(x_i) and Schatten norm of V, both at `power`, over |a| and that norm.
+    """
     m = flat.size // (x.shape[1] + 1)
     a, V = flat[:m], flat[m:].reshape(m, -1)
     z = V @ x.T
@@ -96,9 +99,10 @@ def _smooth_value(
 def refine_network(
     network: tuple[Array, Array], x: Array, y: Array, unit: float, watch: CancelToken
 ) -> tuple[Array, Array]:
-    """Return the best network (a, V) met while maximising smoothed margins of rising power.
+    """Return the network (a, V) of largest margin met by L-BFGS on smoothed margins.
 
-    `unit` is the expected size of the margin.
+    Their power rises through `POWERS`, from the given network on. `unit` is the expected size of
+    the margin.
     """
     from scipy.optimize import minimize  # slow to load
 
@@ -135,7 +139,7 @@ def refine_network(
 
 
 def bound_both(x: Array, y: Array, watch: CancelToken) -> tuple[float, Bracket, int]:
-    """Return the best network's margin, the transformed points' bracket, and the most nodes."""
+    """Return the best network's margin, the transformed points' bracket, and the most neurons."""
     saddle = find_saddle(x, y, watch.with_timeout(SEARCH_SHARE * watch.limit), diagonal=False)
     margins = []
     for share, spread in PROOFS:

@@ -1,13 +1,13 @@
 """gamma_ntk: the margin of the network's tangent at its initial law (telgarsky22, Assumption 1.3).
 
-A node w = (a, v) has g_i = y_i (relu(<v, x_i>), a 1[<v, x_i> > 0] x_i), zero where |w| >= 2, and
+A neuron w = (a, v) has g_i = y_i (relu(<v, x_i>), a 1[<v, x_i> > 0] x_i), zero where |w| >= 2, and
 minimax says
 
     gamma_ntk = max over |theta(w)| <= 1 of min_i E <theta(w), g_i(w)>
               = min over q in the simplex of E |sum_i q_i g_i(w)|.
 
 With v = r u, |u| = 1, and D(u) = sum_i q_i y_i 1[<u, x_i> > 0] x_i the length of the sum is
-|D| sqrt(a^2 + r^2 c^2), c = <u, D>/|D|, so that a and r integrate out (core.reference.node_means):
+|D| sqrt(a^2 + r^2 c^2), c = <u, D>/|D|, so that a and r integrate out (`neuron_means`):
 
     Phi(q) = E_u |D| (k1 + c k2) >= gamma_ntk,
     e_i = E_u y_i 1[<u, x_i> > 0] (k1 <D, x_i>/|D| + k2 <u, x_i>),    min_i e_i <= gamma_ntk,
@@ -34,7 +34,7 @@ from core.reference.cancel_token import CancelToken
 from core.reference.directions import Directions, draw_directions, quadrature_of_plane
 from core.reference.hull import explain_no_margin, gram_coordinates
 from core.reference.margin import Bracket, SampleMargin, data_key, unresolved_bracket, zero_bracket
-from core.reference.node_means import TABLE_ERROR, NodeMeans, node_means
+from core.reference.neuron_means import TABLE_ERROR, NeuronMeans, neuron_means
 from core.reference.tangent_weights import Weights, find_example_weights
 
 SEED = 13  # seed of the directions for q; the next two are for the pilot and the bracket
@@ -43,7 +43,7 @@ FEWEST, MOST = 2**14, 2**21
 TARGET = 3e-3  # relative to the margin: target error of either end by the draw, if WORK allows
 SEARCHED, MOST_SEARCHED = 2**22, 2**16  # values <u, x_i>, and directions, in the search for q
 PILOT = 2**16  # directions of the pilot, for up to 64 examples
-FAILURE = 1e-6
+FAILURE = 1e-6  # probability that the bracket misses
 MOST_EXAMPLES = 1500
 CHUNK = 2**18  # values per piece of directions times examples
 LARGEST_FACTOR = 0.5
@@ -78,7 +78,7 @@ def make_sample(x: Array, y: Array) -> Sample:
 
 
 def search_stages(sample: Sample) -> list[Directions]:
-    """Return the directions that weights are found on: arcs of the plane, or few and many draws."""
+    """Return the directions of each stage of the search: arcs of the plane, or drawn ones."""
     rows, n = sample.rows, sample.y.size
     if sample.d <= 2:
         count = int(np.clip(SEARCHED // (2 * n * n), 2, 16))
@@ -111,7 +111,7 @@ class Values:
     second: Array
 
 
-def evaluate_directions(z: Array, sample: Sample, weights: Weights, means: NodeMeans) -> Values:
+def evaluate_directions(z: Array, sample: Sample, weights: Weights, means: NeuronMeans) -> Values:
     """Return the values of directions with z (N, n) = <u, x_i>."""
     rows, q = sample.rows, weights.q
     active_labels = np.where(z > 0.0, sample.y, 0.0)
@@ -141,7 +141,7 @@ def evaluate_directions(z: Array, sample: Sample, weights: Weights, means: NodeM
 
 def integrate_plane(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
     """Return the bracket of weights for examples in R or R^2, by quadrature over all directions."""
-    means, n = node_means(sample.d), sample.y.size
+    means, n = neuron_means(sample.d), sample.y.size
     sums_by_level = []
     for count in (16, 32):  # nodes of an arc; the difference bounds the error of the second
         directions = quadrature_of_plane(sample.rows, sample.y, weights.q, count)
@@ -204,9 +204,7 @@ class Pilot:
     plain_means: Array  # of the values themselves, controls included
     plain_variances: Array
 
-    def drop_useless_controls(
-        self, sample: Sample, weights: Weights, means: NodeMeans, count: int
-    ) -> Pilot:
+    def prune(self, sample: Sample, weights: Weights, means: NeuronMeans, count: int) -> Pilot:
         """Return the pilot without the controls that widen a mean's deviation.
 
         Where D is almost always 0 the coefficients are huge, and with them what a value may be.
@@ -234,7 +232,7 @@ def control_means(weights: Weights) -> Array:
 
 
 def run_pilot(
-    sample: Sample, weights: Weights, means: NodeMeans, count: int, watch: CancelToken
+    sample: Sample, weights: Weights, means: NeuronMeans, count: int, watch: CancelToken
 ) -> Pilot:
     """Regress each value on its controls, by `count` directions."""
     n = sample.y.size
@@ -269,8 +267,8 @@ def run_pilot(
     return Pilot(controls, without, np.maximum(residual, 0.0), centre[0], plain)
 
 
-def bound_excess(sample: Sample, weights: Weights, pilot: Pilot, means: NodeMeans) -> Array:
-    """Return how far a value without controls is beyond the pilot's mean at most, (n + 1,).
+def bound_excess(sample: Sample, weights: Weights, pilot: Pilot, means: NeuronMeans) -> Array:
+    """Return bounds on how far a value without controls is beyond the pilot's mean, (n + 1,).
 
     Above it for |D| (k1 + c k2), below it for each e_i. |D| is at most half of
     |sum_i q_i y_i x_i| + sqrt(lambda_max(sum_i q_i x_i x_i')), <u, D> at most |D|, and so on.
@@ -291,39 +289,38 @@ def bound_excess(sample: Sample, weights: Weights, pilot: Pilot, means: NodeMean
 
 
 def deviation_factors(variances: Array, ranges: Array, count: int) -> Array:
-    """Return the b of each mean that makes its deviation small."""
+    """Return the parameter b of each mean that makes its `bound_deviations` small."""
     logarithm = np.log(ranges.size / FAILURE)
     squares = np.maximum(variances, 1e-12 * ranges**2) * count
     return np.asarray(np.minimum(LARGEST_FACTOR, ranges * np.sqrt(2.0 * logarithm / squares)))
 
 
 def bound_deviations(b: Array, squares: Array, ranges: Array, count: int) -> Array:
-    """Return how far each mean may be off: all of them at once, on one side each."""
+    """Return bounds on the errors of all means at once, each on one side."""
     logarithm = np.log(ranges.size / FAILURE)
     spread = -(np.log1p(-b) + b) * squares / ranges**2
     return np.asarray(ranges * (logarithm + spread) / (b * count))
 
 
 def expected_deviation(variances: Array, ranges: Array, count: int) -> Array:
-    """Return the deviations that variances let expect."""
-    return bound_deviations(
-        deviation_factors(variances, ranges, count), variances * count, ranges, count
-    )
+    """Return `bound_deviations` with the variances in place of observed squares."""
+    b = deviation_factors(variances, ranges, count)
+    return bound_deviations(b, variances * count, ranges, count)
 
 
 def bound_by_draws(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
-    """Return the bracket of weights by directions that they know nothing of.
+    """Return the bracket that weights give on directions drawn afresh.
 
     For a bounded value X >= m - R, m fixed before, and 0 <= b < 1, Fan, Grama and Liu (2015,
     (4.12)) have exp(b xi + (ln(1 - b) + b) xi^2) <= 1 + b xi, xi = (X - m)/R, so that the mean of N
     draws exceeds E X by more than R (ln(1/p) - (ln(1 - b) + b) sum xi^2)/(b N) with probability p
-    at most. m, b and N come from the pilot. A watch that is late ends it with fewer directions.
+    at most. m, b and N come from the pilot. A watch that has timed out ends it early.
     """
     n, r = sample.rows.shape
-    means = node_means(sample.d)
+    means = neuron_means(sample.d)
     largest = int(np.clip(WORK / (n * (r + OVERHEAD)), FEWEST, MOST))
     pilot = run_pilot(sample, weights, means, max(FEWEST, PILOT * 64 // max(n, 64)), watch)
-    pilot = pilot.drop_useless_controls(sample, weights, means, largest)
+    pilot = pilot.prune(sample, weights, means, largest)
     ranges = bound_excess(sample, weights, pilot, means)
     count, enough = FEWEST, TARGET * float(pilot.means[0] + pilot.controls.expected_values()[0])
     while count < largest and expected_deviation(pilot.variances, ranges, count).max() > enough:
@@ -362,7 +359,7 @@ def bracket_of(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
 
 @final
 class TangentMargin(SampleMargin):
-    """gamma_ntk of the law of the nodes."""
+    """gamma_ntk of the law of the neurons."""
 
     name = "gamma_ntk"
     title = "tangent margin"

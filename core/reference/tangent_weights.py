@@ -22,7 +22,7 @@ from core.data.dataset import Array
 from core.reference.cancel_token import CancelToken
 from core.reference.directions import Directions
 from core.reference.hull import gram_coordinates, separate_from_origin
-from core.reference.node_means import node_means
+from core.reference.neuron_means import neuron_means
 
 ENOUGH = 1e-5  # relative to the lower end: smaller gains do not count
 # |D| is smoothed to sqrt(|D|^2 + floor^2), with floors relative to its root mean square.
@@ -82,7 +82,9 @@ def arc_cosine_kernels(x: Array, y: Array, d: int) -> tuple[Array, Array]:
 def find_example_weights(
     x: Array, y: Array, d: int, stages: Sequence[Directions], watch: CancelToken
 ) -> Weights:
-    """Find weights on some directions, and then, from these, on more of them.
+    """Minimise E |sum_i q_i g_i| over weights q of the examples, by reweighted least squares.
+
+    A second stage starts from the weights of the first one.
 
     Parameters
     ----------
@@ -93,9 +95,9 @@ def find_example_weights(
     d : int
         Dimension of the directions.
     stages : sequence of Directions
-        Directions of one or two stages.
+        Directions over which the expectation is taken, one for each stage, two at most.
     watch : CancelToken
-        A watch that is late ends the search with the weights at hand.
+        Cancellation token; once it has timed out, the search returns its best weights.
 
     Returns
     -------
@@ -141,12 +143,15 @@ class _Search:
         factors: Array | None,
     ) -> None:
         self._y, self._x, self._gram = y, x, x @ x.T
-        self._means, self._directions, self._kernels = node_means(d), directions, kernels
+        self._means, self._directions, self._kernels = neuron_means(d), directions, kernels
         self.factors = factors
         self._lacking: Array | None = None  # exact kernels minus those of the directions, (2, n, n)
 
     def quadratic_form(self, q: Array, share: float, watch: CancelToken) -> tuple[Array, float]:
-        """Return K (n, n) at some weights, and the floor: a share of |D|'s root mean square."""
+        """Return K (n, n) of the module's text at weights q (n,), and the floor of |D|.
+
+        The floor is `share` of the root mean square of |D|.
+        """
         n = q.size
         mean_square = max(float(q @ self._kernels[0] @ q), LEAST_SQUARE * self._gram.max())
         floor = share * math.sqrt(mean_square)

@@ -138,9 +138,25 @@ class BestNetwork:
 
 
 def find_best_network(V: Array, x: Array, y: Array, watch: CancelToken) -> BestNetwork:
-    """Return the network of largest margin, to 1e-9, whose nodes are rows of V (K, d).
+    """Return the network of largest margin, to 1e-9, whose inner weights are rows of V.
 
-    Stops with the current bounds once the watch has timed out.
+    Column generation over alpha_k = +-1 and the rows. It stops with the current bounds once the
+    watch has timed out.
+
+    Parameters
+    ----------
+    V : array (K, d)
+        Inner weights to choose from; weights of the network's neurons sum to 1.
+    x : array (n, d)
+        Points.
+    y : array (n,)
+        Labels +-1.
+    watch : CancelToken
+        Cancellation token.
+
+    Returns
+    -------
+    BestNetwork
     """
     n = len(x)
     master, unit = Master(n), float(np.abs(x).sum(axis=1).max())

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.observables.margins import flat_values
-from core.reference.intervals import directions_of_circle, lifted_inputs, maximise_l1_margin
+from core.reference.l1_path import directions_of_circle, lifted_inputs, maximise_l1_margin
 from core.runs import Run
 from core.studies.cells import StudyCell, check_formula
 from core.studies.layout import PanelLayout

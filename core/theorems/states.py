@@ -117,9 +117,9 @@ def decide_on_finite_frames(
 
     A frame that fails by an infinite number is left open, and then nothing is said to hold.
 
-    >>> held_finitely(np.array([1, 1]), np.array([False, True]))[0]
+    >>> decide_on_finite_frames(np.array([1, 1]), np.array([False, True]))[0]
     True
-    >>> held_finitely(np.array([1, 0]), np.array([True, False]))
+    >>> decide_on_finite_frames(np.array([1, 0]), np.array([True, False]))
     (None, array([1, 2]))
     """
     beyond = (states == State.FAILS) & ~finite
@@ -134,7 +134,7 @@ def decide_on_finite_frames(
 def combine_states(conditions: Iterable[Any], frames: int) -> States:
     """Return the state of several conditions together, (T,): each is one state, or (T,).
 
-    >>> all_of([State.HOLDS, np.array([0, 1, 1]), np.array([2, 1, 2])], 3).tolist()
+    >>> combine_states([State.HOLDS, np.array([0, 1, 1]), np.array([2, 1, 2])], 3).tolist()
     [0, 1, 2]
     """
     together = np.full(frames, State.HOLDS, dtype=np.int8)
@@ -163,7 +163,7 @@ def met_of(state: int) -> bool | None:
 def equal_value_ranges(values: NDArray[Any]) -> list[tuple[int, int]]:
     """Return the first and last index of each run of equal values, in order.
 
-    >>> bounds(np.array([7, 7, 1]))
+    >>> equal_value_ranges(np.array([7, 7, 1]))
     [(0, 1), (2, 2)]
     """
     if not values.size:
@@ -176,7 +176,7 @@ def equal_value_ranges(values: NDArray[Any]) -> list[tuple[int, int]]:
 def state_spans(states: States) -> tuple[Span, ...]:
     """Return runs of frames with one state, in order.
 
-    >>> [(one.state.name, one.first, one.last) for one in spans(np.array([2, 0, 0, 1]))]
+    >>> [(one.state.name, one.first, one.last) for one in state_spans(np.array([2, 0, 0, 1]))]
     [('OPEN', 0, 0), ('FAILS', 1, 2), ('HOLDS', 3, 3)]
     """
     return tuple(

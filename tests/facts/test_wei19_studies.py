@@ -16,10 +16,9 @@ from core.figures.study_panels import colours_of_lines
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, resolve_problem
 from core.reference.cancel_token import CancelToken
-from core.reference.intervals import (
+from core.reference.intervals import append_ones, bracket_l1_margin
+from core.reference.l1_path import (
     PathMargin,
-    append_ones,
-    bracket_l1_margin,
     directions_of_circle,
     lifted_inputs,
     maximise_l1_margin,

@@ -13,7 +13,7 @@ from core.reference import tangent
 from core.reference.cancel_token import CancelToken
 from core.reference.directions import draw_directions, quadrature_of_plane
 from core.reference.linear import KernelMargin
-from core.reference.node_means import CUTOFF, TABLE_ERROR, integrate_sizes, node_means
+from core.reference.neuron_means import CUTOFF, TABLE_ERROR, integrate_sizes, neuron_means
 from core.reference.tangent import (
     Sample,
     TangentMargin,
@@ -79,7 +79,7 @@ def test_means_over_sizes_at_twenty_dimensions() -> None:
 def test_the_table_is_as_close_as_it_says(d: int) -> None:
     generator = np.random.default_rng(d)
     c = np.r_[10.0 ** generator.uniform(-9.0, 0.0, 100), generator.uniform(0.0, 1.0, 100)]
-    exact, table = integrate_sizes(c, d, 96, 120), node_means(d)
+    exact, table = integrate_sizes(c, d, 96, 120), neuron_means(d)
     apart = np.abs(np.array(table(c)) - exact).max()
     assert apart < TABLE_ERROR
     below = np.array(table(-c))
@@ -110,7 +110,7 @@ def test_values_are_means_over_nodes_themselves() -> None:
     assert sample.rows.shape == (3, 3)
     assert sample.outside == 37
     z = draw_directions(sample.rows, sample.outside, count, generator)
-    values = evaluate_directions(z, sample, weights_of(sample, q, 1e-9), node_means(40))
+    values = evaluate_directions(z, sample, weights_of(sample, q, 1e-9), neuron_means(40))
     e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
     found = np.c_[values.length, e]
     a, v = generator.standard_normal(count), generator.standard_normal((count, 40)) / np.sqrt(40)
@@ -173,7 +173,7 @@ def test_no_weights_are_below_the_lower_end(seed: int) -> None:
     x, y = gaussian(7, 2, seed + 10)
     sample = make_sample(x * np.random.default_rng(seed).uniform(0.3, 3.0, (7, 1)), y)
     best = weights_of(sample)
-    found, means = integrate_plane(sample, best, CancelToken()), node_means(2)
+    found, means = integrate_plane(sample, best, CancelToken()), neuron_means(2)
     generator = np.random.default_rng(seed)
     for mix in (1.0, 0.3, 0.03):
         for q in generator.dirichlet(np.full(7, 0.7), 20):
@@ -246,7 +246,7 @@ def test_a_bracket_fails_no_more_often_than_it_says(monkeypatch: pytest.MonkeyPa
 def test_controls_narrow_the_draw() -> None:
     sample = make_sample(*gaussian(20, 6, 2))
     weights = weights_of(sample)
-    means = node_means(6)
+    means = neuron_means(6)
     pilot = tangent.run_pilot(sample, weights, means, 2**14, CancelToken())
     z = draw_directions(sample.rows, 0, 2**14, np.random.default_rng(9))
     values = evaluate_directions(z, sample, weights, means)

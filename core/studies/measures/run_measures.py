@@ -16,7 +16,7 @@ import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.network.standard import FixedOuter
-from core.reference.intervals import PathPoint, lifted_inputs, solve_problem
+from core.reference.l1_path import PathPoint, lifted_inputs, solve_problem
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
 from core.studies.measures.frame_measures import RunMargins

@@ -1,7 +1,7 @@
-"""Means over the size of a node (a, v) of the paper's start, given the direction of v.
+"""Means over the size of a neuron (a, v) of the paper's start, given the direction of v.
 
 Write v = r u with |u| = 1. For a direction u with h = <u, D> and c = h/|D|, D a vector of the
-inputs' space, the node's feature has the length |D| sqrt(a^2 + r^2 c^2). With
+inputs' space, the neuron's feature has the length |D| sqrt(a^2 + r^2 c^2). With
 s = sqrt(a^2 + r^2 c^2), a ~ N(0, 1), d r^2 chi-squared with d degrees of freedom, and both zero
 where a^2 + r^2 >= 4,
 
@@ -81,7 +81,7 @@ def integrate_sizes(c: Array, d: int, radii: int = RADII, heights: int = HEIGHTS
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class NodeMeans:
+class NeuronMeans:
     """Table of k1 and k2 over sqrt |c|; its values are within TABLE_ERROR of theirs."""
 
     roots: Array
@@ -102,9 +102,9 @@ class NodeMeans:
 
 
 @lru_cache(maxsize=8)
-def node_means(d: int) -> NodeMeans:
+def neuron_means(d: int) -> NeuronMeans:
     """Return the table of inputs in R^d."""
     roots = np.arange(INTERVALS + 1) / INTERVALS
     k1, k2 = integrate_sizes(np.maximum(roots**2, LEAST_COSINE), d)
     k2[0] = 0.0
-    return NodeMeans(roots, k1, k2)
+    return NeuronMeans(roots, k1, k2)
