@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from app.playback.display import DisplayController
@@ -15,8 +14,9 @@ from app.playback.transport import PlaybackController
 from app.state.session import OpenRun
 from app.theory.final_margin import FinalBracket, FinalMargins
 from app.theory.judge import Case, Judge, Judgement
+from app.theory.margin_menu import MarginMenu
 from app.theory.margin_worker import MarginWorker
-from app.theory.panel import TheoryPanel, fill_margin_menu
+from app.theory.panel import TheoryPanel
 from app.theory.results import FINAL, TheoryResults
 from app.theory.theorem_times import TheoremTimes
 from app.training.kernels import CompilerProcess
@@ -61,7 +61,7 @@ class TheoryController(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._panel, self._times, self._menu = panel, times, menu
+        self._panel, self._times = panel, times
         self._display = display
         self.margins, self.judge = margins, judge
         for worker in (margins, judge):
@@ -69,6 +69,7 @@ class TheoryController(QObject):
         margins.set_hold_condition(partial(compiler.is_missing, (MARGINS,)))
         compiler.progress.connect(margins.wake)
         self._results: dict[int, TheoryResults] = {}
+        self._menu = MarginMenu(menu, display, lambda: self._results.values(), self)
         self._key = -1  # run in the panel
         self._current: dict[int, str] = {}
         self._cancelled = self._stopped = False
@@ -78,9 +79,9 @@ class TheoryController(QObject):
         self._others_busy: Callable[[], bool] = bool  # `bool` returns False
         self._pause = QTimer(self, singleShot=True)
         self._pause.setObjectName("judge")
-        self._pause.timeout.connect(self._judge)
+        self._pause.timeout.connect(self._request_judgements)
         self._soon = QTimer(self, singleShot=True, interval=SHOW_MS)
-        self._soon.timeout.connect(self._show)
+        self._soon.timeout.connect(self._show_results)
         self._connect()
         times.rows.moment_requested.connect(playback.seek)
         self.final_margins = FinalMargins(display, self.results, self.cpu_share, self)
@@ -91,8 +92,6 @@ class TheoryController(QObject):
         panel = self._panel
         panel.delta.valueChanged.connect(self._on_delta_changed)
         panel.bound_requested.connect(self._on_bound_requested)
-        self._menu.aboutToShow.connect(self._fill_menu)
-        self._menu.triggered.connect(self._on_line_toggled)
         self._display.runs_changed.connect(self._on_runs_changed)
         self._display.current_changed.connect(self._show_panel)
         self._display.intent_changed.connect(self._on_intent_changed)
@@ -132,13 +131,13 @@ class TheoryController(QObject):
         """Cancel the margins being computed or waiting."""
         self._cancelled = True
         self.margins.cancel()
-        self._show()
+        self._show_results()
 
     def resume(self) -> None:
         """Compute the missing margins, cancelled ones included."""
         self._cancelled = False
         self.margins.resume()
-        self._show()
+        self._show_results()
 
     def stop(self) -> None:
         """Cancel all work, and wait for the threads."""
@@ -151,13 +150,14 @@ class TheoryController(QObject):
 
     # ----------------------------------------------------------------------------------- open runs
 
-    def _readable(self) -> dict[int, OpenRun]:
+    def _runs_with_frames(self) -> dict[int, OpenRun]:
+        """Return the open runs whose frames can be read, by key."""
         return {run.key: run for run in self._display.session if run.data is not None}
 
     def _on_runs_changed(self) -> None:
         if self._stopped:
             return
-        runs = self._readable()
+        runs = self._runs_with_frames()
         before = self._results
         self._results = {key: before.get(key, TheoryResults()) for key in runs}
         if set(runs) - set(before):  # margins were cancelled for other runs
@@ -167,15 +167,15 @@ class TheoryController(QObject):
             {key: run.data.run.problem for key, run in runs.items() if run.data is not None}
         )
         self._schedule_judging()
-        self._show()
+        self._show_results()
         self._emit_alarms()
 
     def _schedule_judging(self) -> None:
         """Schedule another judgement if a run has changed since the last one."""
         if self._stopped or self._pause.isActive():
             return
-        runs = self._readable().items()
-        waiting = [key for key, run in runs if self._mark(run) != self.results(key).mark]
+        runs = self._runs_with_frames().items()
+        waiting = [key for key, run in runs if self._judging_mark(run) != self.results(key).mark]
         if waiting:
             live = any(run.grows for run in self._display.session)
             # The first verdict comes soon. Later ones of a growing run use more frames and take
@@ -183,22 +183,28 @@ class TheoryController(QObject):
             is_repeated = live and self.results(waiting[0]).judgement is not None
             self._pause.start(GROWING_MS if is_repeated else JUDGE_MS)
 
-    def _mark(self, run: OpenRun) -> tuple[int, int, float]:
+    def _judging_mark(self, run: OpenRun) -> tuple[int, int, float]:
+        """Return what a verdict depends on: numbers of frames and of margins, and delta."""
         if run.stands_in:  # a recording is only shown; its run is judged once it is trained
             return self.results(run.key).mark
         frames = run.data.frames if run.data is not None else 0
         return frames, len(self.results(run.key).margins), self.delta
 
-    def _judge(self) -> None:
+    def _request_judgements(self) -> None:
+        """Request a judgement of each changed run; later while the judge or a view is busy."""
         # Verdicts arrive while the judge still works, and pictures have priority over verdicts.
         if self.judge.busy or self._display.waits_for_frames:
             self._pause.start(JUDGE_MS)
             return
-        for key, run in self._readable().items():
+        for key, run in self._runs_with_frames().items():
             results = self._results.get(key)
-            if results is not None and run.data is not None and self._mark(run) != results.mark:
+            if (
+                results is not None
+                and run.data is not None
+                and self._judging_mark(run) != results.mark
+            ):
                 # Set with the request, so that it is not repeated before its result arrives.
-                results.mark = self._mark(run)
+                results.mark = self._judging_mark(run)
                 self.judge.request(Case(key, run.path, dict(results.margins), self.delta))
 
     # ------------------------------------------------------------------------------- results
@@ -207,30 +213,30 @@ class TheoryController(QObject):
         if key in self._results:
             self._results[key].references = tuple(references)
             self._results[key].planned = True
-            self._schedule_show()
+            self._schedule_show_results()
 
     def _on_started(self, lane: int, reference: Reference | None) -> None:
         self._current[lane] = "" if reference is None else reference.name
         names = ", ".join(greek(name) for name in self._current.values() if name)
         self.status.emit(f"computing {names} ..." if names else "")
-        self._schedule_show()
+        self._schedule_show_results()
 
     def _on_margin(self, key: int, margin: ReferenceMargin) -> None:
         if key in self._results:
             self._results[key].margins[margin.reference.name] = margin
             self._schedule_judging()
-            self._schedule_show()
+            self._schedule_show_results()
 
     def _on_final_margin(self, bracket: FinalBracket) -> None:
         if bracket.key in self._results:
             self._results[bracket.key].final = bracket.found
-            self._schedule_show()
+            self._schedule_show_results()
 
     def _on_judged(self, judgement: Judgement) -> None:
         if judgement.key in self._results:
             self._results[judgement.key].judgement = judgement
             self._schedule_judging()
-            self._schedule_show()
+            self._schedule_show_results()
             self._emit_alarms()
 
     def _emit_alarms(self) -> None:
@@ -257,50 +263,37 @@ class TheoryController(QObject):
         """Show the view of a bound, and its observable."""
         if key == FINAL:
             self._show_view("margins")
-        for results in self._results.values():
-            for one in results.judgement.assessments if results.judgement else ():
-                view = one.comparison.view
-                if one.statement.key != key or not view:
-                    continue
-                curves = self._display.intent.shown_curves
-                if view != "margins" and view not in curves:
-                    curves = (*curves, view)
-                self._display.update_intent(curves=curves)
-                self._show_view("margins" if view == "margins" else "curves")
-                return
+        views = (results.view_of_bound(key) for results in self._results.values())
+        view = next(filter(None, views), "")
+        if not view:
+            return
+        curves = self._display.intent.shown_curves
+        if view != "margins" and view not in curves:
+            curves = (*curves, view)
+        self._display.update_intent(curves=curves)
+        self._show_view("margins" if view == "margins" else "curves")
 
     def _show_view(self, name: str) -> None:
         if name not in self._display.view.wishes.views:
             self._display.update_intent(views=(*self._display.view.wishes.views, name))
 
-    def _fill_menu(self) -> None:
-        margins: dict[str, ReferenceMargin] = {}
-        for results in self._results.values():
-            margins |= {name: one for name, one in results.margins.items() if one.drawable}
-        fill_margin_menu(self._menu, margins, self._display.intent.hidden_margins)
-
-    def _on_line_toggled(self, action: QAction) -> None:
-        hidden_margins, name = self._display.intent.hidden_margins, {action.data()}
-        self._display.update_intent(
-            hidden_margins=hidden_margins - name if action.isChecked() else hidden_margins | name
-        )
-
     # ------------------------------------------------------------------------------------- display
 
-    def _schedule_show(self) -> None:
+    def _schedule_show_results(self) -> None:
         if not (self._stopped or self._soon.isActive()):
             self._soon.start()
 
-    def _show(self) -> None:
+    def _show_results(self) -> None:
+        """Update the panel and the lines in the margin views."""
         self._soon.stop()
         self.margin_work_changed.emit(self._cancelled and bool(self._results), self.margins.busy)
         self._show_panel()
-        self._show_lines()
+        self._draw_margin_lines()
 
     def _show_panel(self) -> None:
         if self._stopped:
             return
-        panel, runs = self._panel, self._readable()
+        panel, runs = self._panel, self._runs_with_frames()
         bounds = self._display.view.wishes.shown_bounds
         current = self._display.current
         # A run without frames has no results: the panel keeps showing another one.
@@ -312,7 +305,7 @@ class TheoryController(QObject):
         results = self._results.get(self._key)
         self._show_times(heading, results)
         self._show_reach()
-        self._show_final()
+        self._show_final_margin()
         if results is None:
             panel.show_margins(None, ())
             panel.show_assessments(None, bounds, live=False)
@@ -321,7 +314,9 @@ class TheoryController(QObject):
             panel.show_margins((), (), planned=False)
         else:
             computed = frozenset(name for name in self._current.values() if name)
-            panel.show_margins(results.references, results.in_order, computed, self._cancelled)
+            panel.show_margins(
+                results.references, results.margins_in_order, computed, self._cancelled
+            )
         judgement = results.judgement
         assessments = judgement.assessments if judgement is not None else None
         lines = judgement.lines if judgement is not None else ()
@@ -341,19 +336,19 @@ class TheoryController(QObject):
         choices = wishes.hidden_margins, wishes.shown_bounds, wishes.margin_unit
         if choices != self._drawn:
             self._drawn = choices
-            self._show_lines()
-            self._show_final()
+            self._draw_margin_lines()
+            self._show_final_margin()
             self._show_reach()
 
     def _show_reach(self) -> None:
         run = self._display.session.get(self._key)
         self._panel.show_reach(self.results(self._key).reach_of(run) if run else ("", ""))
 
-    def _show_final(self) -> None:
-        words = self.results(self._key).final_words(self._display.session.get(self._key))
+    def _show_final_margin(self) -> None:
+        words = self.results(self._key).final_margin_words(self._display.session.get(self._key))
         self._panel.final.show_words(words, self._display.view.wishes.shown_bounds)
 
-    def _show_lines(self) -> None:
+    def _draw_margin_lines(self) -> None:
         """Draw the lines and bounds of every shown run."""
         if self._stopped:
             return
@@ -361,7 +356,9 @@ class TheoryController(QObject):
             run = panel.run
             if run is not None and (results := self._results.get(run.key)) is not None:
                 promise = self.promise_of(run.key)
-                panel.set_theory(self._lines_of(results), self._bounds_of(results), promise)
+                panel.set_theory(
+                    self._unhidden_margins(results), self._shown_bounds(results), promise
+                )
 
     def promise_of(self, key: int) -> Promise | None:
         """Return the margin to which a run's shares refer; None for plain margins."""
@@ -369,30 +366,32 @@ class TheoryController(QObject):
             return None
         return self.results(key).promise
 
-    def lines_of(self, key: int) -> tuple[ReferenceMargin, ...]:
+    def drawn_margins_of(self, key: int) -> tuple[ReferenceMargin, ...]:
         """Return the margins drawn as lines in a figure of a run."""
-        return tuple(one for one in self._lines_of(self.results(key)) if one.drawable)
+        return tuple(one for one in self._unhidden_margins(self.results(key)) if one.drawable)
 
-    def bounds_of(self, key: int) -> tuple[BoundCurve, ...]:
+    def bound_curves_of(self, key: int) -> tuple[BoundCurve, ...]:
         """Return the bounds drawn in a figure of a run."""
         from core.figures.options import BoundCurve
 
         names = self._display.view.wishes.shown_bounds
-        return tuple(BoundCurve(*one[:4]) for one in self.results(key).find_bounds(names))
+        return tuple(BoundCurve(*one[:4]) for one in self.results(key).shown_bound_traces(names))
 
     def sources_of(self, key: int) -> tuple[str, ...]:
         """Return the sources of the drawn margins and judged statements of a run."""
         judgement = self.results(key).judgement
         assessments = judgement.assessments if judgement is not None else ()
-        margins = [one.reference.source for one in self.lines_of(key)]
+        margins = [one.reference.source for one in self.drawn_margins_of(key)]
         return (*margins, *(one.statement.source for one in assessments))
 
-    def _lines_of(self, results: TheoryResults) -> list[ReferenceMargin]:
+    def _unhidden_margins(self, results: TheoryResults) -> list[ReferenceMargin]:
+        """Return the computed margins that the user has not hidden, in order."""
         hidden_margins = self._display.view.wishes.hidden_margins
-        return [one for one in results.in_order if one.reference.name not in hidden_margins]
+        return [one for one in results.margins_in_order if one.reference.name not in hidden_margins]
 
-    def _bounds_of(self, results: TheoryResults) -> list[Bound]:
+    def _shown_bounds(self, results: TheoryResults) -> list[Bound]:
+        """Return the bounds that the user shows, of statements and of the final margin."""
         from app.views.view import Bound
 
-        bounds = results.find_bounds(self._display.view.wishes.shown_bounds)
+        bounds = results.shown_bound_traces(self._display.view.wishes.shown_bounds)
         return [Bound(short_name(name), *parts) for _, name, *parts in bounds]

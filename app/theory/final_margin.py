@@ -62,7 +62,7 @@ def bracket_final_margin(
 
 @final
 class FinalMargins(QObject):
-    """Requests of final margins as runs grow, one at a time."""
+    """Requests the final margins of all shown runs again as they grow, one at a time."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class FinalMargins(QObject):
         self.worker.result.connect(self.schedule)
         self._pause = QTimer(self, singleShot=True)
         self._pause.setObjectName("final margin")
-        self._pause.timeout.connect(self._request)
+        self._pause.timeout.connect(self._request_stale)
         display.runs_changed.connect(self._on_runs_changed)
         display.frames_read.connect(self.schedule)
 
@@ -97,7 +97,8 @@ class FinalMargins(QObject):
         self._pause.stop()
         self.worker.close()
 
-    def _runs(self) -> dict[int, OpenRun]:
+    def _judged_runs(self) -> dict[int, OpenRun]:
+        """Return the open runs with frames, without recordings in place of them."""
         # Skip recordings shown in place of runs that wait for kernels.
         return {
             run.key: run
@@ -105,13 +106,14 @@ class FinalMargins(QObject):
             if run.data is not None and not run.stands_in
         }
 
-    def _mark(self, run: OpenRun) -> tuple[int, int, bool]:
+    def _request_mark(self, run: OpenRun) -> tuple[int, int, bool]:
+        """Return what a bracket depends on: frames, proved margins, and growth."""
         # Frames in the file, of which the window may not have read all.
         frames = 0 if run.data is None else run.data.run.frames
         return frames, len(self._results(run.key).proved_margins), run.grows
 
     def _on_runs_changed(self) -> None:
-        runs = self._runs()
+        runs = self._judged_runs()
         self._requested = {key: mark for key, mark in self._requested.items() if key in runs}
         self.worker.cancel(except_keys=runs)
         self.schedule()
@@ -120,17 +122,18 @@ class FinalMargins(QObject):
         """Schedule a request if a run or its reference margins have changed."""
         if self._stopped or self._pause.isActive():
             return
-        runs = self._runs().values()
-        if any(self._mark(run) != self._requested.get(run.key) for run in runs):
+        runs = self._judged_runs().values()
+        if any(self._request_mark(run) != self._requested.get(run.key) for run in runs):
             live = any(run.grows for run in self._display.session)
             self._pause.start(GROWING_MS if live and self._requested else SOON_MS)
 
-    def _request(self) -> None:
+    def _request_stale(self) -> None:
+        """Request the brackets of changed runs; later while the worker or a view is busy."""
         if self.worker.busy or self._display.waits_for_frames:
             self._pause.start(SOON_MS)
             return
-        for key, run in self._runs().items():
-            mark = self._mark(run)
+        for key, run in self._judged_runs().items():
+            mark = self._request_mark(run)
             if mark[0] and mark != self._requested.get(key):
                 self._requested[key], results = mark, self._results(key)
                 # The bracket of a growing run was computed in less time.

@@ -42,7 +42,7 @@ class Outline:
 
 # mathtext takes 6 ms a formula, and each is broken into lines again at every change of width.
 @lru_cache(maxsize=512)
-def outline(tex: str) -> Outline:
+def outline_of_tex(tex: str) -> Outline:
     """Return the curves of TeX without dollar signs. Raises ValueError for unreadable TeX."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.path import Path
@@ -72,10 +72,10 @@ def outline(tex: str) -> Outline:
     return Outline(path, box.right(), max(-box.top(), 0.7 * UNIT), max(box.bottom(), 0.2 * UNIT))
 
 
-def parts_of(tex: str) -> tuple[str, ...]:
+def split_formula(tex: str) -> tuple[str, ...]:
     r"""Split a formula into the parts between which a line may end.
 
-    >>> parts_of(r"a(x, y) \leq b, c = d")
+    >>> split_formula(r"a(x, y) \leq b, c = d")
     ('a(x, y)', '\\leq b,', 'c', '= d')
     """
     depth, start, place, parts = 0, 0, 0, []
@@ -160,17 +160,17 @@ class FormulaLabel(QWidget):
         self.update()
 
     def _fill_lines(self, width: float) -> list[Outline]:
-        if outline(self._tex).width <= width:
-            return [outline(self._tex)]
+        if outline_of_tex(self._tex).width <= width:
+            return [outline_of_tex(self._tex)]
         lines: list[str] = []
-        for part in parts_of(self._tex):
+        for part in split_formula(self._tex):
             longer = f"{lines[-1]} {part}" if lines else part
             room = width - (INDENT * UNIT if len(lines) > 1 else 0.0)
-            if lines and outline(longer).width <= room:
+            if lines and outline_of_tex(longer).width <= room:
                 lines[-1] = longer
             else:
                 lines.append(part)
-        return [outline(line) for line in lines]
+        return [outline_of_tex(line) for line in lines]
 
     def heightForWidth(self, width: int) -> int:
         if self._broken:

@@ -31,7 +31,7 @@ OPEN = ("no constant stated", "not decided")
 RANKS = {verdict: rank for rank, verdict in enumerate(WORDS)}
 
 
-def by_importance(
+def sort_by_importance(
     assessments: Sequence[Assessment],
 ) -> tuple[tuple[Assessment, ...], tuple[Assessment, ...]]:
     """Return the decided statements by verdict, the tightest of each first, and the others."""
@@ -41,14 +41,15 @@ def by_importance(
 
 
 def _rank(assessment: Assessment) -> tuple[int, float]:
+    """Return the sort key of a statement: its verdict's rank, and the ratio of its sides."""
     ratio = assessment.comparison.ratio
     return RANKS[assessment.verdict.value], math.inf if math.isnan(ratio) else ratio
 
 
-def summary(verdicts: Sequence[str]) -> str:
+def make_summary(verdicts: Sequence[str]) -> str:
     """Return the head line above a run's statements.
 
-    >>> summary(["not decided", "holds", "violated with hypotheses not met", "holds"])
+    >>> make_summary(["not decided", "holds", "violated with hypotheses not met", "holds"])
     '4 apply: 2 hold, 1 fails outside its hypotheses, 1 undecided'
     """
     counts = Counter(verdicts)
@@ -71,10 +72,10 @@ IN_SHORT = {
 }
 
 
-def short_summary(verdicts: Sequence[str]) -> str:
+def make_short_summary(verdicts: Sequence[str]) -> str:
     """Return the counts of verdicts in a few words.
 
-    >>> short_summary(["not decided", "holds", "violated with hypotheses not met", "holds"])
+    >>> make_short_summary(["not decided", "holds", "violated with hypotheses not met", "holds"])
     '2 hold \u00b7 1 fails outside \u00b7 1 undecided'
     """
     counts = {words: sum(map(verdicts.count, kinds)) for words, kinds in IN_SHORT.items()}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 from PySide6.QtCore import QObject
 
 from app.errors import LOG
-from app.theory.statement_lines import StatementLine, statement_lines
+from app.theory.statement_lines import StatementLine, make_statement_lines
 from app.worker import Request, Worker
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Case:
 class Judgement:
     """Verdicts on the first `frames` frames of a run.
 
-    It has core.observables.alarms.Alarm too, and lines that say when the statements hold.
+    `alarms` are core.observables.alarms.Alarm, and `lines` say when the statements hold.
     """
 
     key: int
@@ -63,7 +63,7 @@ def assess_by_papers(run: Run, case: Case, watch: CancelToken) -> Sequence[Asses
     return assess_all(run, case.margins, case.delta, watch)
 
 
-def usual_alarms(run: Run, watch: CancelToken) -> Sequence[Any]:
+def find_alarms(run: Run, watch: CancelToken) -> Sequence[Any]:
     """Find the places where a run is unreliable."""
     from core.observables.alarms import find_alarms
 
@@ -78,7 +78,7 @@ class Judge(QObject):
         self,
         parent: QObject | None = None,
         assess: Assess = assess_by_papers,
-        alarms: Alarms = usual_alarms,
+        alarms: Alarms = find_alarms,
     ) -> None:
         super().__init__(parent)
         self._assess, self._alarms = assess, alarms
@@ -86,7 +86,7 @@ class Judge(QObject):
         self._open: dict[int, Run] = {}
         self._wanted: frozenset[int] = frozenset()
         self._current: int | None = None
-        self.worker = Worker("judge", self._judge, self, one_core=True)
+        self.worker = Worker("judge", self._judge_case, self, one_core=True)
 
     # ------------------------------------------------------------------------------- window thread
 
@@ -125,30 +125,32 @@ class Judge(QObject):
 
     # ------------------------------------------------------------------------------ judge's thread
 
-    def _judge(self, request: Request, case: Case) -> Judgement:
+    def _judge_case(self, request: Request, case: Case) -> Judgement:
+        """Judge a run, and close it if the window no longer needs it."""
         with self._lock:
             self._current = case.key
         try:
-            return self._judgement(case, request.watch)
+            return self._make_judgement(case, request.watch)
         finally:
             with self._lock:
                 self._current = None
             self._close_unused_runs()  # the window may have closed this one in the meantime
 
-    def _judgement(self, case: Case, watch: CancelToken) -> Judgement:
+    def _make_judgement(self, case: Case, watch: CancelToken) -> Judgement:
+        """Return alarms, assessments and lines over time at the run's present frames."""
         run = self._open_run(case)
         frames = run.refresh()
         if frames == 0:
             return Judgement(case.key, 0)
         alarms = tuple(self._alarms(run, watch))
         watch.check()
-        assessments = self._assessments(run, case, watch)
+        assessments = self._assess_or_log(run, case, watch)
         if assessments is None:
             return Judgement(case.key, frames, (), alarms, failed=True)
-        lines = statement_lines(assessments, run.log10_time[:frames])
+        lines = make_statement_lines(assessments, run.log10_time[:frames])
         return Judgement(case.key, frames, assessments, alarms, lines=lines)
 
-    def _assessments(
+    def _assess_or_log(
         self, run: Run, case: Case, watch: CancelToken
     ) -> tuple[Assessment, ...] | None:
         """Return the statements; None if judging fails, which does not suppress the alarms."""
@@ -163,6 +165,7 @@ class Judge(QObject):
             return None
 
     def _open_run(self, case: Case) -> Run:
+        """Return the open run of a case, opened at its first judgement."""
         from core.runs import open_run
 
         with self._lock:

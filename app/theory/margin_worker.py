@@ -89,7 +89,7 @@ class MarginWorker(QObject):
         self._known: dict[tuple[str, str], ReferenceMargin] = {}
         self._at_work: dict[int, Planning | Computing] = {}  # by lane
         self._held: Callable[[], bool] = bool  # `bool` returns False
-        self._workers = tuple(Worker("margins", self._answer, self, one_core=True) for _ in LANES)
+        self._workers = tuple(Worker("margins", self._perform, self, one_core=True) for _ in LANES)
         for worker in self._workers:
             worker.progress.connect(self._on_progress)
             worker.result.connect(self._on_result)
@@ -112,7 +112,7 @@ class MarginWorker(QObject):
         self.wake()
 
     def set_hold_condition(self, condition: Callable[[], bool]) -> None:
-        """Compute no margin while `held()` is true. Call `wake` when it may have become false."""
+        """Start no margin while `condition()` is true. Call `wake` when it may have become false."""
         self._held = condition
 
     def set_cpu_share(self, share: Callable[[], float]) -> None:
@@ -146,24 +146,27 @@ class MarginWorker(QObject):
         if FAST_LANE not in self._at_work:
             if self._unplanned:
                 key = self._unplanned.pop(0)
-                self._start(Planning(key, self._problems[key]))
+                self._send(Planning(key, self._problems[key]))
             else:
                 self._start_task(FAST_LANE)
         if SLOW_LANE not in self._at_work and FAST_LANE not in self._at_work:
             self._start_task(SLOW_LANE)
 
     def _start_task(self, lane: int) -> None:
+        """Start the lane's waiting margin of lowest rank, unless on hold."""
         mine = [task for task in self._tasks if task.lane == lane]
         if mine and not self._held():
             task = min(mine, key=attrgetter("rank"))
             self._tasks.remove(task)
-            self._start(task)
+            self._send(task)
 
-    def _start(self, work: Planning | Computing) -> None:
+    def _send(self, work: Planning | Computing) -> None:
+        """Send work to its lane's worker."""
         self._at_work[work.lane] = work
         self._workers[work.lane].request(work)
 
     def _cancel(self, lane: int) -> None:
+        """Cancel the work of a lane."""
         self._workers[lane].cancel()
         if self._at_work.pop(lane, None) is not None:
             self.margin_started.emit(lane, None)
@@ -184,20 +187,22 @@ class MarginWorker(QObject):
 
     # ------------------------------------------------------------------------------ worker threads
 
-    def _answer(self, request: Request, work: Planning | Computing) -> Planning | Computing:
+    def _perform(self, request: Request, work: Planning | Computing) -> Planning | Computing:
+        """Return the work with its result: the references, or the margin."""
         if isinstance(work, Planning):
-            return replace(work, references=self._plan(work.problem))
-        return replace(work, margin=self._margin(request, work))
+            return replace(work, references=self._references_of(work.problem))
+        return replace(work, margin=self._margin_of(request, work))
 
-    def _plan(self, problem: Problem) -> tuple[Reference, ...]:
+    def _references_of(self, problem: Problem) -> tuple[Reference, ...]:
+        """Return the references of a problem; none if listing them fails."""
         try:
             return self._references(problem)
         except Exception:
             LOG.exception("the reference margins of a run cannot be listed")
             return ()
 
-    def _margin(self, request: Request, task: Computing) -> ReferenceMargin:
-        """Compute a margin, or return that of another run if it is the same."""
+    def _margin_of(self, request: Request, task: Computing) -> ReferenceMargin:
+        """Return a computed or an earlier equal margin; one without a number if computing fails."""
         from core.reference.cancel_token import CancelledError
         from core.reference.margin import ReferenceMargin, absent_bracket
 
@@ -216,6 +221,7 @@ class MarginWorker(QObject):
 
 
 def _tasks_of(plan: Planning) -> list[Computing]:
+    """Return a task for each reference; the last of several gets the slow lane."""
     last = len(plan.references) - 1
     return [
         Computing(plan.key, plan.problem, one, rank, SLOW_LANE if 0 < rank == last else FAST_LANE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
@@ -11,19 +11,18 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
-    QMenu,
     QVBoxLayout,
     QWidget,
 )
 
-from app.theory.importance import OPEN, by_importance, short_summary, summary
+from app.theory.importance import OPEN, make_short_summary, make_summary, sort_by_importance
 from app.theory.results import FINAL
 from app.theory.statement_lines import StatementLine
 from app.theory.statement_row import BoundBox, StatementRow, VerdictFold
 from app.widgets.inputs import DecimalBox, line_height
 from app.widgets.labels import ElidedLabel, heading_label, plain_label, quiet_label, rich_tip
 from app.widgets.layouts import add_all, fill_scrolled, space
-from app.widgets.screen_text import certainty, emphasise, greek, margin_text, margin_tip, rich
+from app.widgets.screen_text import certainty, emphasise, margin_text, margin_tip, rich
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:
@@ -42,23 +41,7 @@ REACH_TIP = (
 )
 DELTA_TIP = "Failure probability \u03b4 of theorems that hold with probability 1 \u2212 \u03b4."
 CURRENT_TIP = "{heading} is the current run. Click the heading of another run to see its theory."
-NO_LINE = "Lines appear here once reference margins of an open run are computed."
 COMPUTING, WAITING, NONE, STOPPED = "computing ...", "waiting", "none", "cancelled"
-
-
-def fill_margin_menu(
-    menu: QMenu, margins: Mapping[str, ReferenceMargin], hidden_margins: Container[str]
-) -> None:
-    """List the margins whose lines can be drawn, and check those that are not hidden."""
-    menu.clear()
-    for name, one in margins.items():
-        action = menu.addAction(greek(one.reference.label).replace("&", "&&"))
-        action.setData(name)
-        action.setToolTip(margin_tip(one))
-        action.setCheckable(True)
-        action.setChecked(name not in hidden_margins)
-    if not margins:
-        menu.addAction(NO_LINE).setEnabled(False)
 
 
 def reference_tip(reference: Reference) -> str:
@@ -90,6 +73,7 @@ class MarginList(QWidget):
         self._rows: list[tuple[QLabel, QLabel, QLabel]] = []
 
     def texts(self) -> list[tuple[str, str, str]]:
+        """Return accessible name, value and certainty of each visible row."""
         return [
             (name.accessibleName(), value.text(), sure.text())
             for name, value, sure in self._rows
@@ -115,15 +99,16 @@ class MarginList(QWidget):
                 reference = references[place]
                 waiting = COMPUTING if reference.name in current else WAITING
                 margin = by_name.get(reference.name)
-                self._show(row, reference, margin, STOPPED if stopped else waiting)
+                self._show_row(row, reference, margin, STOPPED if stopped else waiting)
 
-    def _show(
+    def _show_row(
         self,
         row: tuple[QLabel, QLabel, QLabel],
         reference: Reference,
         margin: ReferenceMargin | None,
         absence: str,
     ) -> None:
+        """Show a margin in a row; without one its `absence`, such as "waiting"."""
         name, value, sure = row
         name.setText(rich(short_name(reference)))
         name.setAccessibleName(reference.name)
@@ -140,6 +125,7 @@ class MarginList(QWidget):
         value.setAccessibleName(f"{reference.name} {value.text()} {sure.text()}")
 
     def _add_row(self) -> None:
+        """Append an empty row of three labels to the grid."""
         name = quiet_label("", self)
         name.setTextFormat(Qt.TextFormat.RichText)
         value = plain_label(parent=self)
@@ -202,7 +188,7 @@ class TheoryPanel(QWidget):
         self.reach.setTextFormat(Qt.TextFormat.RichText)
         self.reach.setToolTip(REACH_TIP)
         self.reach.hide()
-        delta = self._delta_line(content)
+        delta = self._make_delta_line(content)
         self.summary = quiet_label("", content, wrap=True)
         self.fold = VerdictFold(content)
         self.fold.toggled.connect(self._show_rows)
@@ -214,7 +200,7 @@ class TheoryPanel(QWidget):
         add_all(self._column, *above, delta, self.summary, self.note, self.fold, 1)
         fill_scrolled(self, content)
 
-    def _delta_line(self, parent: QWidget) -> QHBoxLayout:
+    def _make_delta_line(self, parent: QWidget) -> QHBoxLayout:
         self.statements = heading_label("Theorems", parent)
         self.statements.setFixedHeight(line_height(self) + 8)
         self.delta = DecimalBox(
@@ -244,7 +230,11 @@ class TheoryPanel(QWidget):
         stopped: bool = False,
         planned: bool = True,
     ) -> None:
-        """Show margins; `references` None: no run is shown; not `planned`: they are unknown."""
+        """Show margins, or a hint in place of them.
+
+        The hint says that no run is open (`references` is None), that no reference applies, or that
+        they are being looked up (not `planned`).
+        """
         text = NO_MARGIN if planned else "Looking up reference margins ..."
         self.margins.hint.setText(NO_RUN if references is None else text)
         self.margins.show_margins(references or (), margins, current, stopped)
@@ -272,9 +262,9 @@ class TheoryPanel(QWidget):
         self.note.setVisible(live and not assessments)
         self._bounds = shown_bounds
         verdicts = {one.statement.key: one.verdict.value for one in assessments or ()}
-        self.summary.setText(summary(list(verdicts.values())))
+        self.summary.setText(make_summary(list(verdicts.values())))
         self.summary.setVisible(bool(verdicts))
-        self.summary_changed.emit(short_summary(list(verdicts.values())))
+        self.summary_changed.emit(make_short_summary(list(verdicts.values())))
         # Do not reorder rows under the pointer or the keyboard focus.
         if verdicts.keys() != self._arranged.keys() or (
             verdicts != self._arranged and not self._is_in_use()
@@ -303,11 +293,11 @@ class TheoryPanel(QWidget):
 
     def _arrange(self, assessments: Sequence[Assessment]) -> None:
         """Order the rows by importance; rows of the same statements remain open."""
-        decided, undecided = by_importance(assessments)
+        decided, undecided = sort_by_importance(assessments)
         before, self._rows = self._rows, {}
         for one in (*decided, *undecided):
             key = one.statement.key
-            self._rows[key] = before.pop(key) if key in before else self._new_row(key)
+            self._rows[key] = before.pop(key) if key in before else self._make_row(key)
         for row in before.values():
             row.hide()
             row.deleteLater()
@@ -334,7 +324,8 @@ class TheoryPanel(QWidget):
         if any(self._arranged[one.statement.key] != one.verdict.value for one in assessed):
             self._arrange(assessed)
 
-    def _new_row(self, key: str) -> StatementRow:
+    def _make_row(self, key: str) -> StatementRow:
+        """Make the row of a statement, with its bound shown if it was."""
         row = StatementRow(key, self._palette, self._content)
         row.shows_bound = key in self._bounds
         row.bound_requested.connect(self.bound_requested)

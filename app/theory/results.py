@@ -34,7 +34,7 @@ class TheoryResults:
     final: FinalMargin | None = None
 
     @property
-    def in_order(self) -> tuple[ReferenceMargin, ...]:
+    def margins_in_order(self) -> tuple[ReferenceMargin, ...]:
         """Computed margins in the order of the references."""
         return tuple(self.margins[one.name] for one in self.references if one.name in self.margins)
 
@@ -45,24 +45,36 @@ class TheoryResults:
 
         return {name: one for name, one in self.margins.items() if name in PROVED}
 
-    def final_ends(self) -> tuple[tuple[str, Any], ...]:
-        """Return the ends of the final margin's bracket: name and values at the frames of each."""
+    def view_of_bound(self, key: str) -> str:
+        """Return the view of a statement's bound; "" for an unknown statement or no view."""
+        assessments = self.judgement.assessments if self.judgement else ()
+        views = (one.comparison.view for one in assessments if one.statement.key == key)
+        return next(filter(None, views), "")
+
+    def final_margin_traces(self) -> tuple[tuple[str, Any], ...]:
+        """Return the upper and the lower end of the final margin's bracket as traces.
+
+        Each is a name and values at the frames, NaN before the condition holds. Empty if unknown.
+        """
         from core.observables.final_margin import traces
 
         return () if self.final is None else traces(self.final)
 
-    def find_bounds(self, names: Container[str]) -> Iterator[tuple[str, str, str, Any, str]]:
-        """Yield key, name, view, values at the frames and tool tip of each wanted bound."""
+    def shown_bound_traces(self, names: Container[str]) -> Iterator[tuple[str, str, str, Any, str]]:
+        """Yield key, name, view, values at the frames and tool tip of each bound in `names`.
+
+        Statements come first, then the ends of the final margin.
+        """
         for one in self.judgement.assessments if self.judgement else ():
             trace, view = one.comparison.bound_trace, one.comparison.view
             key, statement = one.statement.key, one.statement
             if trace is not None and key in names and view:
                 tip = f"<p>{rich(statement.text)}</p><p>{rich(statement.source)}</p>"
                 yield key, statement.name, view, trace, tip
-        for name, trace in self.final_ends() if FINAL in names else ():
-            yield FINAL, name, "margins", trace, self.final_words()[2]
+        for name, trace in self.final_margin_traces() if FINAL in names else ():
+            yield FINAL, name, "margins", trace, self.final_margin_words()[2]
 
-    def final_words(self, run: OpenRun | None = None) -> tuple[str, str, str]:
+    def final_margin_words(self, run: OpenRun | None = None) -> tuple[str, str, str]:
         """Return the final margin's bracket, its condition, and a tool tip.
 
         The condition says since when it has held. All are "" if the margin is unknown.
@@ -79,7 +91,7 @@ class TheoryResults:
             began = "true at the last frame only"
         lasting = f"as long as {margin.condition} ({began})"
         condition = lasting if margin.condition else "unconditionally"
-        return ends, condition, _final_tip(margin)
+        return ends, condition, _final_margin_tip(margin)
 
     @property
     def promise(self) -> Promise:
@@ -111,7 +123,7 @@ class TheoryResults:
         return label, "not reached" if data.complete else "not reached yet"
 
 
-def _final_tip(margin: FinalMargin) -> str:
+def _final_margin_tip(margin: FinalMargin) -> str:
     """Explain the ends of the bracket, and name the examples and nodes of the upper one."""
     below = (
         f"none, because {margin.why}"

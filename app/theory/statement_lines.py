@@ -67,7 +67,7 @@ class Stretch:
 @final
 @dataclass(frozen=True, slots=True)
 class StatementLine:
-    """Two lanes of a statement over the time axis; `span` of the run."""
+    """Hypotheses and conclusion of a statement over the time axis; `span` is that of the run."""
 
     key: str
     name: str
@@ -83,12 +83,12 @@ class StatementLine:
         decided = (one for one in self.conclusion if one.state in ("HOLDS", "FAILS"))
         return any(one.end > one.start for one in decided)
 
-    def lane(self, upper: bool) -> tuple[Stretch, ...]:
+    def stretches_of_lane(self, upper: bool) -> tuple[Stretch, ...]:
         """Return the hypotheses for the upper lane, else the conclusion."""
         return self.premises if upper else self.conclusion
 
 
-def statement_lines(
+def make_statement_lines(
     assessments: Sequence[Assessment], log10_time: NDArray[np.float64]
 ) -> tuple[StatementLine, ...]:
     """Return the lines of statements about times, over frames at log10 t (T,).
@@ -118,8 +118,8 @@ def statement_lines(
                 statement.name,
                 f"{LAST} {statement.text}" if one.is_decided_at_end else statement.text,
                 one.verdict.value,
-                _stretches(premises, log10_time, PREMISES, steps=one.steps),
-                _stretches(states, log10_time, words, premises, one.steps),
+                _make_stretches(premises, log10_time, PREMISES, steps=one.steps),
+                _make_stretches(states, log10_time, words, premises, one.steps),
                 span,
             )
         )
@@ -145,7 +145,7 @@ def _is_informative(states: States, premises: States) -> bool:
     return bool(decided.any() or (premises != premises[0]).any())
 
 
-def _stretches(
+def _make_stretches(
     states: States,
     log10_time: NDArray[np.float64],
     words: dict[str, str],
@@ -168,7 +168,7 @@ def _stretches(
         state = State(int(states[first])).name
         times = _interval_text(float(log10_time[first]), float(log10_time[end]), steps)
         sure = True if promised is None else bool(promised[first])
-        start, until = (_moment(float(log10_time[frame])) for frame in (first, end))
+        start, until = (_moment_of_time(float(log10_time[frame])) for frame in (first, end))
         parts.append(Stretch(state, start, until, f"{words[state]} {times}", sure))
     return tuple(parts)
 
@@ -181,7 +181,12 @@ def count_holding(
     A statement holds if its hypotheses and its conclusion do, and is violated if only the
     hypotheses do. Times are in the coordinate of core.problem.schedule, -inf for t = 0.
     """
-    ends = {moment for line in lines for one in _all_of(line) for moment in (one.start, one.end)}
+    ends = {
+        moment
+        for line in lines
+        for one in _stretches_of_both_lanes(line)
+        for moment in (one.start, one.end)
+    }
     cuts = sorted(ends)
     stretches: list[tuple[float, float, int, bool]] = []
     for start, end in itertools.pairwise(cuts):
@@ -194,7 +199,8 @@ def count_holding(
     return tuple(stretches)
 
 
-def _all_of(line: StatementLine) -> tuple[Stretch, ...]:
+def _stretches_of_both_lanes(line: StatementLine) -> tuple[Stretch, ...]:
+    """Return the stretches of hypotheses and of the conclusion."""
     return line.premises + line.conclusion
 
 
@@ -207,7 +213,8 @@ def _states_at(line: StatementLine, start: float, end: float) -> tuple[str, str]
     return premises, conclusion
 
 
-def _moment(log10_time: float) -> float:
+def _moment_of_time(log10_time: float) -> float:
+    """Return the time axis' coordinate of log10 t; -inf at t = 0."""
     return float(coordinate(log10_time)) if math.isfinite(log10_time) else -math.inf
 
 

@@ -164,21 +164,24 @@ class VerdictLine(QAbstractButton):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        sizes = [self._size(text, width).height() for text in self._small_texts()]
+        sizes = [self._size_of_text(text, width).height() for text in self._small_texts()]
         below = (5.0 if sizes else 0.0) + (STRIPE + 3.0 if self.stripe else 0.0)
         return math.ceil(line_height(self) + sum(sizes) + below)
 
     def _small_texts(self) -> list[str]:
+        """Return the sentence and the timing, those that are not empty."""
         return [text for text in (self._sentence, self._timing) if text]
 
-    def _small(self) -> QFont:
+    def _small_font(self) -> QFont:
+        """Return the font of sentence and timing."""
         font = QFont(self.font())
         font.setPointSizeF(SMALL * font.pointSizeF())
         return font
 
-    def _size(self, text: str, width: int) -> QSizeF:
+    def _size_of_text(self, text: str, width: int) -> QSizeF:
+        """Return the size of a small text, wrapped in a line of this width."""
         room = QRectF(0.0, 0.0, max(width - INDENT - 4.0, 40.0), 1e4)
-        return QFontMetricsF(self._small()).boundingRect(room, WRAPPED, text).size()
+        return QFontMetricsF(self._small_font()).boundingRect(room, WRAPPED, text).size()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -204,6 +207,7 @@ class VerdictLine(QAbstractButton):
         painter.end()
 
     def _paint_texts(self, painter: QPainter) -> None:
+        """Paint verdict, elided name, and below them sentence and timing."""
         metrics = self.fontMetrics()
         wide = metrics.horizontalAdvance(self._verdict_style.word)
         height = float(line_height(self))
@@ -222,11 +226,11 @@ class VerdictLine(QAbstractButton):
             int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter),
             name,
         )
-        painter.setFont(self._small())
+        painter.setFont(self._small_font())
         painter.setPen(QColor(self._palette.muted))
         place = QPointF(INDENT, height - 3.0)
         for text in self._small_texts():
-            size = QSizeF(box.width(), self._size(text, self.width()).height())
+            size = QSizeF(box.width(), self._size_of_text(text, self.width()).height())
             painter.drawText(QRectF(place, size), WRAPPED, text)
             place += QPointF(0.0, size.height())
 
@@ -244,11 +248,12 @@ def timing_of(assessment: Assessment) -> str:
     """Return the verdict's time and slack, with numbers as the window shows them."""
     from core.theorems.report import Style, timing_words  # loads the numerical libraries
 
-    words = timing_words(assessment, Style(shown_number, _moment))
+    words = timing_words(assessment, Style(shown_number, _moment_text))
     return words[:1].upper() + words[1:]
 
 
-def _moment(log10_time: float, steps: bool) -> str:
+def _moment_text(log10_time: float, steps: bool) -> str:
+    """Return a moment as the window shows times."""
     return raise_powers(time_text(log10_time, steps))
 
 
@@ -272,6 +277,7 @@ class StatementRow(QWidget):
 
     @property
     def assessment(self) -> Assessment | None:
+        """Shown judgement; None before the first one."""
         return self._assessment
 
     def show_assessment(self, assessment: Assessment, line: StatementLine | None = None) -> None:
@@ -285,23 +291,24 @@ class StatementRow(QWidget):
         names = short_name(statement.name), f"{source}: {greek(statement.text)}"
         self.line.show_verdict(names, style, timing_of(assessment), tip)
         self.line.show_stripe(line)
-        self._fill()
+        self._fill_details()
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
         self.line.set_colours(palette)
-        self._fill()
+        self._fill_details()
 
     # ------------------------------------------------------------------------------- details
 
     def _on_toggled(self, opened: bool) -> None:
         # Made when first opened: a run has dozens of statements, and each formula is typeset.
         if opened and self._opened is None:
-            self._make()
+            self._make_details()
         if self._opened is not None:
             self._opened.setVisible(opened)
 
-    def _make(self) -> None:
+    def _make_details(self) -> None:
+        """Make and fill the widgets below the line."""
         opened = QWidget(self)
         column = space(QVBoxLayout(opened), (24, 4, 4, 12), 8)
         self.formula = FormulaLabel(opened)
@@ -312,34 +319,35 @@ class StatementRow(QWidget):
         self.citation.setProperty("quiet", True)
         self.bound = BoundBox("Show the bound in the views", opened)
         self.bound.setChecked(self.shows_bound)
-        self.bound.toggled.connect(self._bound_toggled)
+        self.bound.toggled.connect(self._on_bound_toggled)
         labels = (self.formula, self.hypotheses, self.comparison, self.slip)
         add_all(column, *labels, self.citation, self.bound)
         self._opened = opened
         self._column.addWidget(opened)
-        self._fill()
+        self._fill_details()
 
-    def _bound_toggled(self, is_shown: bool) -> None:
+    def _on_bound_toggled(self, is_shown: bool) -> None:
         self.shows_bound = is_shown
         self.bound_requested.emit(self._key, is_shown)
 
-    def _fill(self) -> None:
+    def _fill_details(self) -> None:
+        """Show formula, hypotheses, comparison, slip and citation, if the details were opened."""
         assessment = self._assessment
         if self._opened is None or assessment is None:
             return
         statement = assessment.statement
         self.formula.set_tex(statement.formula)
         self.formula.setVisible(bool(statement.formula))
-        self.hypotheses.setText(self._hypotheses(assessment))
+        self.hypotheses.setText(self._hypotheses_table(assessment))
         self.hypotheses.setVisible(bool(assessment.hypotheses))
-        self.comparison.setText(self._comparison(assessment))
+        self.comparison.setText(self._comparison_text(assessment))
         self.slip.setText(f"<i>{rich(statement.slip)}</i>")
         self.slip.setVisible(bool(statement.slip))
         self.citation.setText(html.escape(citation_of(assessment)))
         comparison = assessment.comparison
         self.bound.setVisible(comparison.bound_trace is not None and bool(comparison.view))
 
-    def _hypotheses(self, assessment: Assessment) -> str:
+    def _hypotheses_table(self, assessment: Assessment) -> str:
         """Return a table of the hypotheses: required, present, and met or not."""
         rows = []
         for hypothesis in assessment.hypotheses:
@@ -353,7 +361,8 @@ class StatementRow(QWidget):
             )
         return f"{emphasise('Hypotheses')}<table cellspacing='0'>{''.join(rows)}</table>"
 
-    def _comparison(self, assessment: Assessment) -> str:
+    def _comparison_text(self, assessment: Assessment) -> str:
+        """Return measured and promised values and the reason; else the verdict's meaning."""
         comparison = assessment.comparison
         words = []
         if math.isfinite(comparison.measured):

@@ -144,7 +144,7 @@ class TimeRows(QWidget):
             return None
         line = self.lines[row]
         upper = (y - row * height) / height < 0.5 * (UPPER[1] + LOWER[0])
-        lane = line.lane(upper)
+        lane = line.stretches_of_lane(upper)
         if not lane or not self.x_of(lane[0].start) - 2.0 <= x <= self.x_of(lane[-1].end) + 2.0:
             return None
         stretches = [stretch for stretch in lane if self.x_of(stretch.start) <= x + 1.0]
@@ -166,6 +166,7 @@ class TimeRows(QWidget):
             self.moment_requested.emit(stretch.start)
 
     def _is_time(self, place: QPointF) -> bool:
+        """Return True for a place beside a row's name, on the time axis."""
         row = int(place.y() // self.row_height())
         return 0 <= row < len(self.lines) and place.x() >= self.x_of(-math.inf)
 
@@ -175,7 +176,7 @@ class TimeRows(QWidget):
         if pointed is None:
             return None
         line, upper, stretch = pointed
-        self.place = (self.lines.index(line), upper, line.lane(upper).index(stretch))
+        self.place = (self.lines.index(line), upper, line.stretches_of_lane(upper).index(stretch))
         self.update()
         return stretch
 
@@ -205,6 +206,7 @@ class TimeRows(QWidget):
         return super().event(event)
 
     def _accepts_key(self, event: QKeyEvent) -> bool:
+        """Return True for keys that move the cursor or seek, without modifiers."""
         return bool(self.lines) and not event.modifiers() and event.key() in (*MOVES, *PRESSES)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -213,7 +215,7 @@ class TimeRows(QWidget):
             return
         row, upper, number = self.place
         if event.key() in PRESSES:
-            self.moment_requested.emit(self.lines[row].lane(upper)[number].start)
+            self.moment_requested.emit(self.lines[row].stretches_of_lane(upper)[number].start)
             return
         self._move_selection(event.key())
 
@@ -228,9 +230,9 @@ class TimeRows(QWidget):
         else:
             number += 1 if key == Qt.Key.Key_Right else -1
         line = self.lines[row]
-        number = min(max(number, 0), len(line.lane(upper)) - 1)
+        number = min(max(number, 0), len(line.stretches_of_lane(upper)) - 1)
         self.place = (row, upper, number)
-        stretch = line.lane(upper)[number]
+        stretch = line.stretches_of_lane(upper)[number]
         words = words_of(line, stretch)
         self.setAccessibleDescription(words)
         self.row_reached.emit(row * self.row_height(), (row + 1) * self.row_height())
@@ -260,7 +262,7 @@ class TimeRows(QWidget):
             painter.fillRect(QRect(self._cursor, 0, 1, self.height()), colour)
         if self.hasFocus() and self.lines:
             row, upper, number = self.place
-            box = self.box_of(row, upper, self.lines[row].lane(upper)[number])
+            box = self.box_of(row, upper, self.lines[row].stretches_of_lane(upper)[number])
             painter.setPen(QColor(self._palette.foreground))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(box.adjusted(-2.0, -1.5, 1.5, 1.5))
@@ -278,7 +280,7 @@ class TimeRows(QWidget):
         for row, line in enumerate(self.lines):
             self._paint_name(painter, row, line)
             for upper in (True, False):
-                for stretch in line.lane(upper):
+                for stretch in line.stretches_of_lane(upper):
                     box = self.box_of(row, upper, stretch)
                     hue = hue_of(hue_of_stretch(stretch, upper), self._palette)
                     paint_stretch(painter, box, stretch.state, QColor(hue), upper)
@@ -358,7 +360,7 @@ class TheoremTimes(QWidget):
         add_all(column, line, body)
         self._body = body
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self._fit()
+        self._fit_height()
 
     def show_lines(
         self, heading: str, lines: Sequence[StatementLine] | None, any_run: bool
@@ -371,15 +373,16 @@ class TheoremTimes(QWidget):
         self.note.setText(words)
         self.note.setVisible(not lines)
         self.legend.setVisible(bool(lines))
-        self._fit()
+        self._fit_height()
 
     def set_colours(self, palette: Palette) -> None:
         """Set the palette, and fit to the font, which may have changed."""
         self.rows.set_colours(palette)
         self.legend.set_colours(palette)
-        self._fit()
+        self._fit_height()
 
-    def _fit(self) -> None:
+    def _fit_height(self) -> None:
+        """Set heights for the font, the same with and without a verdict."""
         # Fixed height for the highest text of the line above, so that a verdict does not resize
         # the views.
         parts = (self.heading, self.note, self.legend)

@@ -40,7 +40,7 @@ CONDITIONS = {
 @final
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """Nodes of one sign and one pattern, and their weight in the best network, of total 1."""
+    """Neurons of one sign and one pattern, and their weight in the best network, of total 1."""
 
     nodes: tuple[int, ...]
     sign: int
@@ -176,13 +176,13 @@ def traces(margin: FinalMargin) -> tuple[tuple[str, Array], ...]:
 # of an exponentially tailed loss it never falls once it is positive (homogeneity, Theorem 3.6; Lyu
 # and Li 2020, Theorem 4.1), and it never exceeds the hard margin.
 # Upper end: the bound of every network (gamma_gl/2, where defined and proved), and convex programs
-# over u_j = |a_j| v_j that hold while no node changes its sign or activation pattern
+# over u_j = |a_j| v_j that hold while no neuron changes its sign or activation pattern
 # (core.reference.gated_limits; fixed patterns as gates: Pilanci and Ergen 2020). These conditions
 # concern the future and cannot be checked in advance; the bracket states since when they have held.
 #
 # All margins are divided by |W|^L, as `hard_margin` is.
 
-# Relative to |u_j| |x_i|: an example this near to a node's kink counts on both sides.
+# Relative to |u_j| |x_i|: an example this near to a neuron's kink counts on both sides.
 AT_KINK = 1e-9
 # Error bound of a hard margin (docs/accuracy.md) if no step was checked, in units of the largest
 # |x_i|.
@@ -317,15 +317,9 @@ def _conditional_bound(
     limit = bracket_gated_limit(run.inputs, run.dataset.y, gates, watch, precision, pattern)
     frame = find_first_frame(run, index, pattern, watch)
     weights = np.bincount(limit.gate, limit.weights, minlength=len(nodes)).astype(np.float64)
-    return ConditionalBound(
-        pattern,
-        _norm_factor(run) * limit.upper,
-        limit.lower,
-        frame,
-        float(run.log10_time[frame]),
-        _examples(limit.q),
-        _carriers(weights, gates.signs, nodes),
-    )
+    upper, time = _norm_factor(run) * limit.upper, float(run.log10_time[frame])
+    carriers = _carriers(weights, gates.signs, nodes)
+    return ConditionalBound(pattern, upper, limit.lower, frame, time, _examples(limit.q), carriers)
 
 
 def _examples(q: Array) -> tuple[tuple[int, float], ...]:
@@ -363,7 +357,7 @@ def _while_leaky(run: Run, index: int, watch: CancelToken) -> ConditionalBound:
 def find_first_frame(run: Run, index: int, pattern: FixedPattern, watch: CancelToken) -> int:
     """Return the first frame from which on a condition has held at every frame up to `index`.
 
-    An example within rounding of a node's kink is on both sides of it.
+    An example within rounding of a neuron's kink is on both sides of it.
 
     Parameters
     ----------
@@ -372,7 +366,7 @@ def find_first_frame(run: Run, index: int, pattern: FixedPattern, watch: CancelT
     index : int
         Index of the last frame.
     pattern : FixedPattern
-        Condition: OWN compares the activation of nodes on examples of their own label only.
+        Condition: OWN_LABEL compares the activation of neurons on examples of their own label only.
     watch : CancelToken
         Cancellation token, checked at each frame.
 
@@ -396,7 +390,7 @@ def find_first_frame(run: Run, index: int, pattern: FixedPattern, watch: CancelT
 
 
 def _places(run: Run, index: int) -> tuple[Array, Array]:
-    """Return signs (m,) of the nodes, and <u_j, x_i>/(|u_j| |x_i|) (m, n), 0 for zeros."""
+    """Return signs (m,) of the neurons, and <u_j, x_i>/(|u_j| |x_i|) (m, n), 0 for zeros."""
     flat = np.asarray(run.parameters(index), dtype=np.float64)
     alpha, U = run.network.effective(flat)  # type: ignore[attr-defined]
     x = run.inputs

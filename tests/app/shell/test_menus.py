@@ -41,7 +41,7 @@ def test_what_has_nothing_to_do_is_disabled_with_a_reason(
 ) -> None:
     keys = ("name", "loop_all", "margins_again", "margins_stop")
     qtbot.waitUntil(lambda: not program.theory.busy)
-    program.theory._show()
+    program.theory._show_results()
     assert not any(program.actions[key].isEnabled() for key in keys)
     assert len({disabled_reason(key) for key in keys}) == 4
     (first, *_) = program.session
@@ -52,7 +52,7 @@ def test_what_has_nothing_to_do_is_disabled_with_a_reason(
     program.theory.resume()
     assert program.actions["margins_stop"].isEnabled()
     qtbot.waitUntil(lambda: not program.theory.busy)
-    program.theory._show()
+    program.theory._show_results()
 
 
 def entry(program: Marginscope, view: str) -> QAction:

@@ -397,7 +397,7 @@ def test_a_moment_that_is_waited_for_comes_before_all_else(
     def look() -> None:
         if display.waits_for_frames:
             shares.append(program.theory.cpu_share())
-            program.theory._judge()  # as its timer does
+            program.theory._request_judgements()  # as its timer does
 
     def note(case: Case) -> None:
         judged.append(display.waits_for_frames)

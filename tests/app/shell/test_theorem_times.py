@@ -23,8 +23,8 @@ from app.theory.statement_lines import (
     Stretch,
     count_holding,
     hue_of_stretch,
+    make_statement_lines,
     paint_stretch,
-    statement_lines,
 )
 from app.theory.theorem_times import MOST_ROWS, NO_LINES, NO_RUN, TheoremTimes, TimeRows
 from core.figures.palette import LIGHT
@@ -62,7 +62,9 @@ def times_of(program: Marginscope) -> np.ndarray:
 
 
 def middle(rows: TimeRows, row: int, upper: bool, number: int) -> QPoint:
-    return rows.box_of(row, upper, rows.lines[row].lane(upper)[number]).center().toPoint()
+    return (
+        rows.box_of(row, upper, rows.lines[row].stretches_of_lane(upper)[number]).center().toPoint()
+    )
 
 
 # ------------------------------------------------------------------------------ what is shown
@@ -295,7 +297,7 @@ def test_stretches_cover_the_run_without_gaps() -> None:
         [S.FAILS, S.FAILS, S.HOLDS, S.HOLDS, S.OPEN],
         Verdict.VIOLATED,
     )
-    (line,) = statement_lines([one], times)
+    (line,) = make_statement_lines([one], times)
     for lane in (line.premises, line.conclusion):
         assert lane[0].start == -math.inf
         assert lane[-1].end == float(coordinate(3.0))
@@ -312,8 +314,8 @@ def test_a_statement_that_never_says_anything_has_no_line() -> None:
     times = np.arange(3.0)
     silent = assessed([S.SILENT] * 3, [S.FAILS] * 3, Verdict.UNDECIDED)
     begins = assessed([S.SILENT] * 3, [S.FAILS, S.HOLDS, S.HOLDS], Verdict.UNDECIDED)
-    assert statement_lines([silent], times) == ()
-    assert len(statement_lines([begins], times)) == 1
+    assert make_statement_lines([silent], times) == ()
+    assert len(make_statement_lines([begins], times)) == 1
 
 
 @pytest.mark.parametrize("holds", [True, False, None])
@@ -322,7 +324,7 @@ def test_what_is_decided_at_the_end_alone_says_so(holds: bool | None) -> None:
     S, times = State, np.array([-np.inf, 0.0, 1.0, 2.0])
     known = assessed([S.OPEN] * 4, [S.OPEN, S.OPEN, S.OPEN, S.HOLDS], Verdict.UNDECIDED)
     comparison = replace(known.comparison, states=None, frame=-1, holds=holds)
-    (line,) = statement_lines([replace(known, comparison=comparison)], times)
+    (line,) = make_statement_lines([replace(known, comparison=comparison)], times)
     assert line.text == f"At the end only: {known.statement.text}"
     states = {True: ["OPEN", "HOLDS"], False: ["OPEN", "FAILS"], None: ["OPEN"]}[holds]
     assert [part.state for part in line.conclusion] == states
@@ -330,7 +332,7 @@ def test_what_is_decided_at_the_end_alone_says_so(holds: bool | None) -> None:
     assert line.conclusion[0].end == float(coordinate(2.0))
     # What is of no frame, such as a bound on the data, still has no row.
     nowhen = replace(known, comparison=replace(comparison, frame=None))
-    assert statement_lines([nowhen], times) == ()
+    assert make_statement_lines([nowhen], times) == ()
 
 
 def drawn(state: str, upper: bool) -> bytes:
@@ -354,7 +356,7 @@ def test_failing_is_grave_only_where_it_is_promised_not_to() -> None:
     hues = [hue_of_stretch(Stretch("FAILS", 0.0, 1.0, "", promised), False) for promised in (1, 0)]
     assert hues == ["negative", "warning"]
     line = StatementLine("k", "n", "t", "holds", (), ())
-    assert line.lane(True) == line.lane(False) == ()
+    assert line.stretches_of_lane(True) == line.stretches_of_lane(False) == ()
 
 
 def test_the_counts_are_those_of_the_frames() -> None:
@@ -367,7 +369,7 @@ def test_the_counts_are_those_of_the_frames() -> None:
         assessed(list(one), list(two), Verdict.HOLDS)
         for one, two in zip(states, premises, strict=True)
     ]
-    lines = statement_lines(drawn, times)
+    lines = make_statement_lines(drawn, times)
     assert len(lines) == 6
     counts = count_holding(lines)
     assert all(a[1] == b[0] for a, b in pairwise(counts))
