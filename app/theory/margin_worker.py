@@ -112,7 +112,7 @@ class MarginWorker(QObject):
         self.wake()
 
     def set_hold_condition(self, condition: Callable[[], bool]) -> None:
-        """Start no margin while `condition()` is true. Call `wake` when it may have become false."""
+        """Start no margin while `condition()` is true. Call `wake` when that may have changed."""
         self._held = condition
 
     def set_cpu_share(self, share: Callable[[], float]) -> None:

@@ -300,7 +300,7 @@ def test_the_double_exponential_time(
     late: Run, monkeypatch: pytest.MonkeyPatch, exponent: float
 ) -> None:
     """log10 of e + exp(exp(4 n R/gamma)), where that is a number at all."""
-    monkeypatch.setattr(homogeneity_margins, "distance_r", lambda context: exponent / (4 * N))
+    monkeypatch.setattr(homogeneity_margins, "start_divergence", lambda context: exponent / (4 * N))
     log10_time = homogeneity_margins.second_log10_time(Context(late, {}), 1.0)
     assert log10_time == pytest.approx(math.log10(math.e + math.exp(math.exp(exponent))))
 
