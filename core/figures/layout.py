@@ -355,7 +355,7 @@ def panel_height(sheet: PageSize, usual: float, fixed: float, lines: int) -> flo
     if high < SMALLEST_SIDE * sheet.scale:
         least = math.ceil(fixed + lines * SMALLEST_SIDE * sheet.scale)
         raise InputError(
-            f"A figure {sheet.height:g} mm high is too low for these panels; make it at least "
+            f"A figure {sheet.height:g} mm high has no room for these panels; make it at least "
             f"{least} mm high, or omit panels or the caption."
         )
     return high

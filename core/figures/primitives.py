@@ -36,11 +36,11 @@ def plain(text: str) -> str:
 class Marker(Enum):
     """Shapes of points."""
 
-    DISC = "a node, or the end of a curve"
+    DISC = "a neuron, or the end of a curve"
     PLUS = "an example with y = +1"
     CROSS = "an example with y = -1"
     DOWN = "a curve that continues below the frame"
-    RING = "a pinned node, or a moment"
+    RING = "a pinned neuron, or a moment"
 
 
 # eq=False here and below: == of arrays gives no single truth value.

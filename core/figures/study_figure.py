@@ -93,7 +93,7 @@ def study_scene(
         No runs, an unknown name in a formula, or a sheet without room for the panels.
     """
     if not cells:
-        raise InputError(f"{caption.title}: no run of it has frames yet; run the study first.")
+        raise InputError(f"{caption.title}: none of its runs has frames yet; run the study first.")
     _check_formulas(layout)
     every_line = [lines_of(panel, cells) for panel in layout.panels]
     caption = replace(caption, settings=settings_text(cells))

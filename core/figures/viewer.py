@@ -71,13 +71,13 @@ def save_viewer(folder: Path) -> Path:
         raise InputError(f"{folder} is a file; name a folder for the viewer.")
     if page.exists() and not _is_viewer(page):
         raise InputError(
-            f"{page} exists and is not a viewer; name another folder, which may be new."
+            f"{page} exists and is not a viewer; name another folder, which need not exist yet."
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"The folder {folder} cannot be made ({error.strerror}); name a folder that you may "
+            f"The folder {folder} cannot be created ({error.strerror}); name a folder that you may "
             "write to."
         ) from error
     write_whole(page, viewer_html().encode())

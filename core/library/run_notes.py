@@ -257,14 +257,16 @@ def _checked_moments(moments: Iterable[MomentNote]) -> tuple[MomentNote, ...]:
     for one in moments:
         text = " ".join(one.text.split())
         if not text:
-            raise InputError("A note at a moment needs a text; write one, or delete the note.")
+            raise InputError("A note at a moment needs text; write some, or delete the note.")
         if len(text) > LONGEST_MOMENT:
             raise InputError(
                 f"A note at a moment has at most {LONGEST_MOMENT} characters; this one has "
                 f"{whole_text(len(text))}. Shorten the note."
             )
         if len(one.quantity) > LONGEST_QUANTITY:
-            raise InputError(f"A note names a quantity of more than {LONGEST_QUANTITY} characters.")
+            raise InputError(
+                f"A note names an observable of more than {LONGEST_QUANTITY} characters."
+            )
         if one.value is not None and not math.isfinite(one.value):
             raise InputError("A note at a curve needs a finite value; choose another point.")
         result[replace(one, text=text)] = None

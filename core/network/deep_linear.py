@@ -31,7 +31,7 @@ class DeepLinearNetwork(NetworkSection):
     init: Literal["aligned", "paper", "balanced", "random", "file"] = setting(
         "aligned",
         meaning="balanced: each W_l of rank one and norm scale^(1/L), so that f = scale <w, x> "
-        "with w uniform on the sphere; aligned, and paper alike: the same with w along "
+        "with w uniform on the sphere; aligned or paper: the same with w along "
         f"sum_i y_i x_i; random: all entries N(0, scale^(2/L)/m); {FILE_MEANING}",
     )
     scale: float = setting(1e-3, meaning="size of the product of the layers", gt=0, le=1e6)

@@ -39,7 +39,7 @@ class DiagonalLinearNetwork(NetworkSection):
     )
     init: Literal["equal", "paper", "random", "file"] = setting(
         "equal",
-        meaning=f"equal, and paper alike: all entries scale; random: N(0, scale^2); {FILE_MEANING}",
+        meaning=f"equal or paper: all entries are scale; random: N(0, scale^2); {FILE_MEANING}",
     )
     scale: float = setting(0.3, meaning="size of each entry at the start", gt=0, le=1e6)
 

@@ -27,7 +27,7 @@ class LinearNetwork(NetworkSection):
     init: Literal["aligned", "paper", "balanced", "random", "file"] = setting(
         "aligned",
         meaning="balanced: V = a w' with |a|^2 = scale and w uniform on the sphere, so that "
-        "f = scale <w, x>; aligned, and paper alike: the same with w along sum_i y_i x_i; random: "
+        "f = scale <w, x>; aligned or paper: the same with w along sum_i y_i x_i; random: "
         f"all entries N(0, scale/m); {FILE_MEANING}",
     )
     scale: float = setting(1e-3, meaning="size of |a|^2 at the start", gt=0, le=1e6)

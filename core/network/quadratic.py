@@ -57,7 +57,7 @@ def node_blocks(network: Network) -> NDArray[np.int64]:
     rows, offset = [], 0
     for block in network.layout:
         if block.shape[0] != network.m:
-            raise ValueError(f"{block.name} is not a row for each neuron")
+            raise ValueError(f"{block.name} has not one row for each neuron")
         rows.append((offset, block.size // network.m))
         offset += block.size
     return np.array(rows, dtype=np.int64)

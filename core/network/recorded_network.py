@@ -250,7 +250,7 @@ class RecordedNetwork(NetworkSection):
 
     def not_homogeneous(self) -> str:
         if self.offset:
-            return "network.offset = true: an outer bias is of another degree than the rest"
+            return "network.offset = true: an outer bias has another degree than the rest"
         if phi_of(self.activation, self.slope).degree == 0:
             return f'network.activation = "{self.activation}": it is not homogeneous'
         return ""

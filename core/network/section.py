@@ -64,7 +64,7 @@ class NetworkSection(Section):
             )
         if self.init != "file" and self.init_path is not None:
             raise RuleError(
-                'init_path is only used with init = "file"; set init or drop the path',
+                'init_path is only used with init = "file"; set that, or leave init_path out',
                 keys=("init_path", "init"),
             )
         return self

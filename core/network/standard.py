@@ -108,7 +108,7 @@ class StandardNetwork(NetworkSection):
     )
     slope: float = setting(
         0.0,
-        meaning="alpha, slope of phi(z) = max(z, alpha z); 0: ReLU, which the papers' statements "
+        meaning="alpha, slope of phi(z) = max(z, alpha z); 0: ReLU, which the papers' theorems "
         "and margins are about",
         source="Boursier and Flammarion 2025, section 2",
         ge=0,

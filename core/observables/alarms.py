@@ -44,9 +44,9 @@ ROSE = (
 )
 DIVERGES = (
     "The risk is {0:.3g}, more than ten times its initial value: descent with this step "
-    "diverges. Choose a smaller one."
+    "diverges. Choose a smaller step size."
 )
-ENDED = "The run diverged after this frame: its step is too long. Choose a smaller one."
+ENDED = "The run diverged after this frame: its step size is too large. Choose a smaller one."
 
 
 def has_risen(run: Run, before: float, now: float) -> bool:

@@ -156,7 +156,7 @@ OBSERVABLES = (
     ),
     of_collapse(
         "nc4",
-        "examples not of the nearest mean, NC4",
+        "disagreement with the nearest mean, NC4",
         "share of examples whose largest output is not that of the nearest mean of a class",
         function=partial(_value, "nearest"),
         tex=r"P[\mathrm{argmax}_cf_c\neq\mathrm{argmin}_c|h-\mu_c|]",

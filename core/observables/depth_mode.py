@@ -180,15 +180,15 @@ def diagonal_condition(run: Run) -> str:
     network = run.network
     assert isinstance(network, DiagonalLinear)
     if network.squares:
-        return 'the exact solution is that of network.form = "product"'
+        return 'the exact solution holds for network.form = "product"'
     if network.m > 1:
-        return f"the exact solution is that of one neuron, network.m = 1, and not of {network.m}"
+        return f"the exact solution holds for one neuron, network.m = 1, not for {network.m}"
     sentence = flow_condition(run)
     if sentence:
         return sentence
     # Layers of equal sizes and other signs move alike: a sign that no layer changes.
     if not (coefficients(network, run.origin) > 0.0).all():
-        return "the exact solution is that of starts with positive coefficients"
+        return "the exact solution holds for starts with positive coefficients"
     return ""
 
 

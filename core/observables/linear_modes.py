@@ -129,12 +129,12 @@ def flow_condition(run: Run) -> str:
     """Return why no exact solution of the flow is known for a linear network; "" if one is."""
     experiment = run.experiment
     if experiment.loss.kind != "least_squares" or experiment.loss.is_penalised:
-        return 'the exact solution is that of loss.kind = "least_squares" without a penalty'
+        return 'the exact solution holds for loss.kind = "least_squares" without a penalty'
     shaped = getattr(experiment.dynamics, "schedule", "constant") != "constant"
     if not experiment.dynamics.full_gradient or shaped or run.has_changed_rule:
-        return "the exact solution is that of gradient flow, or full-batch descent in small steps"
+        return "the exact solution holds for gradient flow, or full-batch descent in small steps"
     if not is_whitened(run):
-        return "the inputs are not white: X'X/n is no multiple of the identity"
+        return "the inputs are not white: X'X/n is not a multiple of the identity"
     unbalanced = layer_imbalance(run)
     if not unbalanced <= ROUNDING:
         return f"the start is not balanced: {BALANCE} is {unbalanced:.2g} of |W|^2"
@@ -180,7 +180,7 @@ def aligned_condition(run: Run) -> str:
     if not length > 0.0:
         return "the targets do not depend linearly on the inputs: X'y = 0"
     if across > ROUNDING * abs(component) or not component > 0.0:
-        return "the start is not aligned: f(0) is no positive multiple of the target <s, x>"
+        return "the start is not aligned: f(0) is not a positive multiple of the target <s, x>"
     return ""
 
 

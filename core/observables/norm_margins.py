@@ -62,7 +62,7 @@ OBSERVABLES = (
     of_norms(
         "margin_linf",
         "margin over the largest weight",
-        "min_i p_i / (m max_k |W_k|^L): the one of sign descent",
+        "min_i p_i / (m max_k |W_k|^L): the margin of sign descent",
         function=partial(_margin, largest_entry, True),
         tex=r"\frac{\min_i p_i}{m\,\Vert W\Vert_\infty^L}",
         normalisation="divided by m |W|_inf^L, |W|_inf the largest |entry| of all trained weights",
@@ -70,7 +70,7 @@ OBSERVABLES = (
     of_norms(
         "margin_spectral",
         "margin over the operator norm",
-        "min_i p_i / max(|a|, |V|_op)^L, the largest over all blocks: the one of spectral descent",
+        "min_i p_i / max(|a|, |V|_op)^L, the largest over all blocks: that of spectral descent",
         function=partial(_margin, operator_norm, False),
         tex=r"\frac{\min_i p_i}{\max(|a|,\,\Vert V\Vert_{\mathrm{op}})^L}",
         normalisation="divided by the L-th power of the largest operator norm of a block; of a "

@@ -24,7 +24,7 @@ HOMOGENEOUS = (
     "divided by |W|^L: |W|^2 = |a|^2 + |V|_F^2 for the standard and bias networks, |a|^2 + |b|^2 "
     "for the scalar and normalised ones and the head, |V| (L = 1) for a fixed outer layer, "
     "|a| |c| for batch norm, sum_j |theta_j|^3 (L = 3) for quadratic networks; for recorded ones "
-    "the norm of what is trained, of the power L that f has in it"
+    "the norm of the trained parameters to the power L, the degree of f in them"
 )
 LOOP = "loop."  # name prefix of numbers that a recorded loop passed with its frames
 MEAN = "with 1/n"

@@ -91,13 +91,13 @@ def condition(run: Run) -> str:
     """Return why the ODE does not apply to a run with a teacher; "" if it does."""
     dynamics, loss = run.experiment.dynamics, run.experiment.loss
     if loss.kind != "least_squares" or loss.is_penalised:
-        return 'the ODE is that of loss.kind = "least_squares" without a penalty'
+        return 'the ODE holds for loss.kind = "least_squares" without a penalty'
     follows = dynamics.full_gradient or dynamics.follows_population
     online = isinstance(dynamics, StochasticGradientDescent) and dynamics.fresh
     shaped = getattr(dynamics, "schedule", "constant") != "constant"
     if not (follows or online) or shaped or run.has_changed_rule:
         return (
-            "the ODE is that of the population flow, which full-batch descent, the flow, and SGD "
+            "the ODE describes the population flow, which full-batch descent, the flow, and SGD "
             "on fresh examples approach"
         )
     rows = run.network.m + teacher(run).c.size

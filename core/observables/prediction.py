@@ -89,7 +89,7 @@ class Prediction:
         """Return a sentence on why the prediction does not apply to a run; empty if it does."""
         key = (Prediction, self.name)
         if key not in run.memo:
-            sentence = f"the prediction {self.name} is about {self.where}"
+            sentence = f"the prediction {self.name} holds for {self.where}"
             if self.suits(run):
                 sentence = "" if run.whole_run.complete else "the run has no frame at t = 0"
                 sentence = sentence or self.condition(run)

@@ -316,7 +316,7 @@ def explain(name: str, network: Network | None = None) -> Help:
             form = f"drawn as {margin.factor:g} of it, among margins over {norm}"
         return Help(margin.title, "", margin.formula, margin.source, form)
     names = [*OBSERVABLES, *VIEWS, *REFERENCES]
-    raise InputError(f"{name!r} is not a quantity; {did_you_mean(name, names)}")
+    raise InputError(f"{name!r} is not an observable, view or margin; {did_you_mean(name, names)}")
 
 
 def _make_help(item: Observable, network: Network | None) -> Help:

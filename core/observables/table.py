@@ -251,7 +251,7 @@ def _check_format(path: Path, parameters: bool, names: Sequence[str] | None) -> 
         raise InputError(f"{path} must end in {endings}; tables are written as one of these.")
     if suffix in SCALARS and parameters:
         raise InputError(
-            f"a file {suffix} holds the scalars only",
+            f"a {suffix} file holds scalars only",
             where=path,
             remedy="choose NPZ for the parameters",
             typed="write an .npz for --parameters",

@@ -272,7 +272,8 @@ SIGNS = (
     "y_i and sqrt(m) are missing in print: <a, d_a p_i> >= gamma_a sqrt(m) is what the proofs use."
 )
 TWICE = (
-    "F.4 restates the conclusions of 2.1, and its proof ends elsewhere: the text is inconsistent."
+    "F.4 restates the conclusions of 2.1, but its proof reaches another bound: the text is "
+    "inconsistent."
 )
 STATEMENTS = (
     of_batchnorm(

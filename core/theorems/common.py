@@ -295,7 +295,7 @@ def compare_all_frames(
     holds, states_ = states.decide_on_finite_frames(states_, finite)
     if holds is None:
         infinite = (mask & (np.isinf(bound) | np.isinf(measured))).any()
-        reason = INFINITE if infinite else reason or "the statement applies to no recorded frame"
+        reason = INFINITE if infinite else reason or "the theorem applies to no recorded frame"
         return Comparison(sense, NAN, NAN, None, view, bound, measured, reason, states_)
     share = states.relative_room(sense, bound, measured)
     worst = int(np.where(finite & ~np.isnan(share), share, np.inf).argmin())

@@ -229,7 +229,7 @@ STATEMENTS = (
     ),
     of_frei23(
         "Lemma B.8",
-        "Multipliers of the counterexample (a check of this program).",
+        "Multipliers of the counterexample (a check by Marginscope).",
         r"\lambda = \left(\frac{8}{4 \epsilon + 5}, \frac{8}{4 \epsilon + 5}, \frac{8}{5}\right)",
         is_three_point,
         "three_point data, slope 1/2",

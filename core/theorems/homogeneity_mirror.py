@@ -302,7 +302,7 @@ STATEMENTS = (
         r"\frac{D(|u_t|_1 \bar{p}, u_0)}{|u_t|_1 \xi_t}",
         *LEMMA,
         compare_smoothed_margin,
-        "In the main text xi has the wrong sign and no 1/n, and a term ln|u| is dropped: as "
-        "printed 3.5 is not proved. The appendix's form is evaluated.",
+        "In the main text xi has the wrong sign and no 1/n, and a term ln|u| is missing: as "
+        "printed, the lemma is not proved. The appendix's form is evaluated.",
     ),
 )

@@ -138,7 +138,7 @@ def compare_nearest_measure(context: Context) -> Comparison:
         )
     if not measure.ceiling < margin:
         return common.leave_open(">=", margin, common.NAN, "the search for a measure did not end")
-    reason = "no measure has the margin gamma/4: measured is the largest margin, from above"
+    reason = "no measure has the margin gamma/4: the largest margin is measured, from above"
     return replace(common.compare_once(">=", margin, measure.ceiling), why=reason)
 
 

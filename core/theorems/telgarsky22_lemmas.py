@@ -274,8 +274,9 @@ def compare_promised_margin(context: Context) -> Comparison:
 
 
 THETA = (
-    "Theta moves the outer layer alone: what Assumption 1.3 lets it have in V counts 1/sqrt(m) as "
-    "much at W_0, whose a_j has variance 1/m and not 1, and the bound as printed then fails."
+    "Theta moves the outer layer alone. At W_0 the a_j have variance 1/m and not 1, so that the "
+    "part in V, which Assumption 1.3 allows, counts only 1/sqrt(m) as much: with it the printed "
+    "bound fails."
 )
 STATEMENTS = (
     of_telgarsky22(
@@ -348,6 +349,6 @@ STATEMENTS = (
         compare_promised_margin,
         "Printed R -> infinity; it goes to 0. The bound is the proof's at finite t, which tends to "
         "gammahat, the least rate between frames. Q is over n since time is that of the mean risk. "
-        "Integrals between frames are bounded by how far these lie apart.",
+        "Integrals between frames are known up to bounds, which the frames' spacing sets.",
     ),
 )

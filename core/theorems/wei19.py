@@ -263,7 +263,7 @@ STATEMENTS = (
         f"{D_WHERE}, logistic loss",
         network_hypotheses,
         compare_network_error,
-        "The text's O(d^2) samples are O(d).",
+        "The text's O(d^2) samples should be O(d).",
         constants=False,
     ),
     of_wei19(

@@ -125,7 +125,7 @@ def test_other_peoples_files_are_not_replaced(kind: str, tmp_path: Path) -> None
     else:
         target.write_text("mine")
     if kind == "below a file":
-        target, sentence = target / "below", "cannot be made"
+        target, sentence = target / "below", "cannot be created"
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(InputError, match=sentence):
         viewer.save_viewer(target)

@@ -150,7 +150,7 @@ def _coefficients(run: Run) -> np.ndarray:
         ({"kind": "deep_linear", "init": "random"}, {}, "the start is not balanced"),
         ({"kind": "deep_linear"}, {"data": {"kind": "regression", "d": 3, "n": 8}}, "not white"),
         ({"kind": "diagonal_linear", "m": 1, "form": "squares"}, {}, 'form = "product"'),
-        ({"kind": "diagonal_linear", "m": 2}, {}, "network.m = 1, and not of 2"),
+        ({"kind": "diagonal_linear", "m": 2}, {}, "network.m = 1, not for 2"),
         ({"kind": "diagonal_linear", "m": 1, "init": "random"}, {}, "not balanced"),
     ],
 )

@@ -168,7 +168,7 @@ def test_another_balanced_start_turns_towards_the_target(tmp_path: Path) -> None
         ({}, {"loss": {"kind": "least_squares", "l2": 0.1}, "dynamics": {"kind": "gd"}}, "penalty"),
         ({}, {"dynamics": {"kind": "sgd", "step": 0.1, "batch": 2}}, "full-batch"),
         ({}, {"data": {"kind": "orthonormal", "y": [0.0, 0.0]}}, "X'y = 0"),
-        ({"kind": "standard"}, {}, "about two-layer linear networks"),
+        ({"kind": "standard"}, {}, "holds for two-layer linear networks"),
     ],
 )
 def test_where_no_solution_is_known_one_sentence_says_so(
@@ -251,7 +251,7 @@ def test_continued_runs_are_compared_from_the_start_of_the_first(tmp_path: Path)
     continued_at(
         other, tmp_path / "run.msrun", "dynamics.step=0.02", "dynamics.until_log10_time=1.2"
     )
-    with open_run(other) as run, pytest.raises(InputError, match="exact solution is that of"):
+    with open_run(other) as run, pytest.raises(InputError, match="exact solution holds for"):
         predict(run, "mode_matrix")
 
 

@@ -104,7 +104,7 @@ def test_parquet_has_the_columns_of_the_csv(
     ("words", "sentence"),
     [
         (("x.txt",), "must end in .npz, .csv, .parquet or .safetensors"),
-        (("x.parquet", "--parameters"), "a file .parquet holds the scalars only; write an .npz"),
+        (("x.parquet", "--parameters"), "a .parquet file holds scalars only; write an .npz"),
         (("x.safetensors", "--columns", "risk"), "holds data and parameters only; leave the"),
         (("x.parquet",), "Parquet needs pyarrow (pip install pyarrow)"),
     ],
