@@ -254,7 +254,8 @@ class TheoryPanel(QWidget):
     ) -> None:
         """Show the statements of the run, those about times with their `lines`.
 
-        None if it is not judged yet, `live` if it will be.
+        `assessments` is None before the first judgement. A run that is not `live` is never judged:
+        without statements all of this stays hidden.
         """
         for part in (self.statements, self.delta):
             part.setVisible(live or bool(assessments))

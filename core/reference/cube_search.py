@@ -42,7 +42,7 @@ class CubeSearch:
 
 
 def ascend_in_cube(x: Array, c: Array, V: Array, watch: CancelToken) -> tuple[Array, Array]:
-    """Return the best points on projected ascents of sum_i c_i relu(<v, x_i>) in the cube.
+    """Return the best points on gradient ascents of sum_i c_i relu(<v, x_i>), clipped to the cube.
 
     Parameters
     ----------
