@@ -80,6 +80,24 @@ def polish_in_cube(x: Array, c: Array, v: Array, watch: CancelToken) -> tuple[Ar
     """Return a point of the cube where sum_i c_i relu(<v, x_i>) is larger, and the value.
 
     Each step replaces the convex part by its tangent at v, and maximises exactly.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Points.
+    c : array (n,)
+        Signed weights.
+    v : array (d,)
+        Point of the cube to start from.
+    watch : CancelToken
+        Cancellation token.
+
+    Returns
+    -------
+    v : array (d,)
+        Point of the cube, `v` itself if no step helps.
+    value : float
+        Its sum.
     """
     negative = c < 0.0
     d, k = len(v), int(negative.sum())

@@ -96,8 +96,28 @@ def candidate_directions(points: Array, c: Array, ends: Array) -> tuple[Array, A
 def bracket_l1_margin(
     x: Array, y: Array, watch: CancelToken, enough: float = ENOUGH
 ) -> tuple[float, float, int]:
-    """Return bounds of gamma_l1 and the number of rounds, for x (n, 1) and y (n,).
+    """Return bounds of gamma_l1 and the number of rounds.
 
+    Parameters
+    ----------
+    x : array (n, 1)
+        Inputs.
+    y : array (n,)
+        Labels +-1.
+    watch : CancelToken
+        Cancellation token; once it has timed out, the current bounds are returned.
+    enough : float
+        Gap relative to the upper bound at which the search ends.
+
+    Returns
+    -------
+    lower, upper : float
+        Proved bounds.
+    rounds : int
+        Solved linear programs.
+
+    Examples
+    --------
     One point at 1: the best (w, b) is along (1, 1), so the margin is sqrt(2).
 
     >>> lower, upper, _ = bracket_l1_margin(np.array([[1.0]]), np.array([1.0]), CancelToken())

@@ -123,9 +123,27 @@ def solve_path_point(points: Array, y: Array, penalty: float, directions: Array)
 def maximise_l1_margin(points: Array, y: Array, directions: Array) -> PathPoint:
     """Solve the hard-margin l1-SVM: alpha of |alpha|_1 = 1 with the largest min_i y_i f(x_i).
 
-    Points x~ (n, 2), y (n,), directions (K, 2). The objective is minus the margin, the gap that of
-    the linear program. Raises ArithmeticError where the linear program does not end.
+    Parameters
+    ----------
+    points : array (n, 2)
+        Inputs x~.
+    y : array (n,)
+        Labels +-1.
+    directions : array (K, 2)
+        Unit directions u_k.
 
+    Returns
+    -------
+    PathPoint
+        Its objective is minus the margin, its gap that of the linear program.
+
+    Raises
+    ------
+    ArithmeticError
+        The linear program does not end.
+
+    Examples
+    --------
     >>> one = np.array([[1.0, 0.0]])
     >>> maximise_l1_margin(one, np.array([1.0]), one).margin
     1.0

@@ -101,8 +101,24 @@ def refine_network(
 ) -> tuple[Array, Array]:
     """Return the network (a, V) of largest margin met by L-BFGS on smoothed margins.
 
-    Their power rises through `POWERS`, from the given network on. `unit` is the expected size of
-    the margin.
+    Parameters
+    ----------
+    network : tuple of array (m,), array (m, d)
+        Weights a and V to start from.
+    x : array (n, d)
+        Points.
+    y : array (n,)
+        Labels +-1.
+    unit : float
+        Expected size of the margin.
+    watch : CancelToken
+        Cancellation token; once it has timed out, the best network so far is returned.
+
+    Returns
+    -------
+    tuple of array (m,), array (m, d)
+        The start itself if no margin is larger. The power of the smoothed margins rises through
+        `POWERS`.
     """
     from scipy.optimize import minimize  # slow to load
 
@@ -139,7 +155,26 @@ def refine_network(
 
 
 def bound_both(x: Array, y: Array, watch: CancelToken) -> tuple[float, Bracket, int]:
-    """Return the best network's margin, the transformed points' bracket, and the most neurons."""
+    """Bound the margin from both sides.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Points.
+    y : array (n,)
+        Labels +-1.
+    watch : CancelToken
+        Cancellation token, whose time limit the steps share.
+
+    Returns
+    -------
+    reached : float
+        Margin of the best network that was found.
+    bracket : Bracket
+        gamma_gl of the transformed points Lam^-1/2 x_i, whose upper end bounds the margin.
+    most : int
+        Largest number of neurons of a network, for the bound of rounding errors.
+    """
     saddle = find_saddle(x, y, watch.with_timeout(SEARCH_SHARE * watch.limit), diagonal=False)
     margins = []
     for share, spread in PROOFS:

@@ -112,7 +112,24 @@ def cube_vertices(x: Array, watch: CancelToken) -> Vertices:
 
 
 def compute_prices(V: Array, x: Array, c: Array, watch: CancelToken) -> Array:
-    """Return sum_i c_i relu(<v, x_i>) at each row of V (K, d), (K,)."""
+    """Return the prices of points of the cube.
+
+    Parameters
+    ----------
+    V : array (K, d)
+        Points v.
+    x : array (n, d)
+        Points x_i.
+    c : array (n,)
+        Signed weights.
+    watch : CancelToken
+        Cancellation token.
+
+    Returns
+    -------
+    array (K,)
+        sum_i c_i relu(<v, x_i>) of each row.
+    """
     prices, step = np.empty(len(V)), max(1, VALUES // len(x))
     for first in range(0, len(V), step):
         watch.check()

@@ -1,4 +1,7 @@
-"""Shared parts of the papers' statements: hypotheses in words with numbers, and comparisons.
+"""Shared parts of the papers' statements: hypotheses in words with numbers, and traces.
+
+Comparisons (core.theorems.comparisons) and arithmetic (core.theorems.arithmetic) have their names
+here too, as `marginscope.kinds.common`.
 
 Where a needed width contains a margin, its proved lower end is used, so that a hypothesis that is
 met is met. In a bound "measured >= c gamma" too the lower end replaces gamma: a value below it
@@ -8,8 +11,6 @@ violates the statement for certain. Comparisons allow for rounding, one part in 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,20 +24,37 @@ from core.theorems.arithmetic import format_number as format_number
 from core.theorems.arithmetic import log as log
 from core.theorems.arithmetic import log_term as log_term
 from core.theorems.arithmetic import power as power
-from core.theorems.statement import Comparison, Context, Hypothesis, proved_below
+from core.theorems.comparisons import compare_all_frames as compare_all_frames
+from core.theorems.comparisons import compare_final as compare_final
+from core.theorems.comparisons import compare_once as compare_once
+from core.theorems.comparisons import last_value as last_value
+from core.theorems.comparisons import leave_open as leave_open
+from core.theorems.comparisons import margin_at_least as margin_at_least
+from core.theorems.comparisons import where_proved as where_proved
+from core.theorems.statement import Context, Hypothesis, proved_below
 from core.theorems.states import State
 
 Array = NDArray[np.float64]
 HOMOGENEOUS_ROOM = 1e-6  # relative tolerance: a user's network may compute in float32
 ROUNDING = states.ROUNDING
 NAN = float("nan")
-INFINITE = "the bound or the measured value is infinite"
 
 
 def at_least(text: str, needed: Any, present: Any) -> Hypothesis:
     """Return the hypothesis present >= needed, undecided if a number is not known.
 
-    Either may be a trace (T,): its last frame is reported, and the state follows the run.
+    Parameters
+    ----------
+    text : str
+        The condition in words.
+    needed, present : float or array (T,)
+        Needed and present value. Of a trace the last frame is reported, and the state follows the
+        run. NaN where unknown.
+
+    Returns
+    -------
+    Hypothesis
+        Met up to rounding.
     """
     # The tolerance lowers the requirement, also if it is negative.
     return _make_hypothesis((text, ">="), needed, present, present >= needed - _room(needed))
@@ -78,6 +96,19 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
 
     Undecided for a margin that was not resolved or not computed, and for one whose bracket holds
     with some probability only.
+
+    Parameters
+    ----------
+    context : Context
+        Reference margins of the run.
+    name : str
+        Name of the margin, such as gamma_linear.
+    text : str
+        The condition in words.
+
+    Returns
+    -------
+    Hypothesis
     """
     margin = context.margins.get(name)
     if margin is None:
@@ -94,7 +125,21 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
 
 
 def width(run: Run, needed: Any, formula: str) -> Hypothesis:
-    """Return the hypothesis m >= `needed`, the value of `formula`."""
+    """Return the hypothesis m >= `needed`.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    needed : float or array (T,)
+        Needed width; NaN if unknown.
+    formula : str
+        Formula of the needed width, as the paper prints it.
+
+    Returns
+    -------
+    Hypothesis
+    """
     return at_least(f"width m >= {formula}", needed, float(run.network.m))
 
 
@@ -224,98 +269,6 @@ def known_law(run: Run, needed: str) -> Hypothesis:
         words = "data from a file" if data.embedded else "points of the study file"
         return Hypothesis("the law of the data", needed, f"{words}: the law is not known", None)
     return Hypothesis("the law of the data", needed, f"{data.kind}, known", True)
-
-
-# -------------------------------------------------------------------------------- comparisons
-
-
-def compare_once(
-    sense: str,
-    bound: float,
-    measured: float,
-    view: str = "",
-    reason: str = "",
-    frame: int | None = None,
-) -> Comparison:
-    """Compare a number with a bound, of a frame or of none; undecided unless both are finite."""
-    if not (math.isfinite(bound) and math.isfinite(measured)):
-        unknown = math.isnan(bound) or math.isnan(measured)
-        text = (reason or "the bound or the measured value is not known") if unknown else INFINITE
-        return Comparison(sense, bound, measured, None, view, why=text, frame=frame)
-    room = ROUNDING * max(abs(bound), abs(measured))
-    holds = measured <= bound + room if sense == "<=" else measured >= bound - room
-    return Comparison(sense, bound, measured, bool(holds), view, frame=frame)
-
-
-def margin_at_least(
-    context: Context, name: str, bound: float, view: str = "margins", reason: str = ""
-) -> Comparison:
-    """Compare the upper end of a margin of the data with a lower bound."""
-    return where_proved(context, name, compare_once(">=", bound, context.upper(name), view, reason))
-
-
-def where_proved(context: Context, name: str, comparison: Comparison) -> Comparison:
-    """Make a violation by a margin's upper end undecided unless that end is proved."""
-    if comparison.holds is False and not context.is_proved(name):
-        return replace(comparison, holds=None, why=f"the upper end of {name} is not proved")
-    return comparison
-
-
-def leave_open(sense: str, bound: float, measured: float, cause: str, view: str = "") -> Comparison:
-    """Return an undecided comparison, with its numbers and the reason.
-
-    Parameters
-    ----------
-    sense : str
-        "<=" or ">=": measured `sense` bound.
-    bound, measured : float
-        Numbers to show; NaN where unknown.
-    cause : str
-        Why nothing can be decided, as a sentence without a full stop.
-    view : str
-        Observable or "margins", beside which a plot shows the comparison; "" for none.
-    """
-    return Comparison(sense, bound, measured, None, view, why=cause)
-
-
-def compare_all_frames(
-    sense: str, bound: Any, measured: Any, view: str = "", frames: Any = None, reason: str = ""
-) -> Comparison:
-    """Compare a trace with a trace or a number at the frames of a mask; the worst frame decides.
-
-    The worst frame is that of the least room, relative to the larger of both, among frames with
-    two finite numbers. A frame that fails by an infinite number is left open.
-    """
-    measured = np.asarray(measured, dtype=np.float64)
-    bound = np.broadcast_to(np.asarray(bound, dtype=np.float64), measured.shape).copy()
-    mask = np.ones(measured.shape, bool) if frames is None else np.asarray(frames, bool)
-    bound[~mask] = np.nan
-    states_ = states.frame_states(sense, bound, measured, mask)
-    finite = np.isfinite(bound) & np.isfinite(measured)
-    holds, states_ = states.decide_on_finite_frames(states_, finite)
-    if holds is None:
-        infinite = (mask & (np.isinf(bound) | np.isinf(measured))).any()
-        reason = INFINITE if infinite else reason or "the theorem applies to no recorded frame"
-        return Comparison(sense, NAN, NAN, None, view, bound, measured, reason, states_)
-    share = states.relative_room(sense, bound, measured)
-    worst = int(np.where(finite & ~np.isnan(share), share, np.inf).argmin())
-    at_worst = float(bound[worst]), float(measured[worst])
-    return Comparison(sense, *at_worst, holds, view, bound, measured, "", states_, worst)
-
-
-def compare_final(sense: str, bound: float, measured: Array, view: str = "") -> Comparison:
-    """Compare a trace with a number; only the last frame decides, as for a limit."""
-    result = compare_once(sense, bound, last_value(measured), view, frame=-1)
-    bounds = np.full(measured.shape, bound)
-    states_ = states.frame_states(sense, bounds, measured, np.ones(measured.shape, bool))
-    if result.holds is None:
-        states_[-1:] = State.OPEN
-    return replace(result, bound_trace=bounds, measured_trace=measured, states=states_, limit=True)
-
-
-def last_value(values: Sequence[float] | Array) -> float:
-    """Return the value at the last frame, or NaN."""
-    return float(values[-1]) if len(values) else NAN
 
 
 def least_before(values: Array) -> Array:

@@ -98,9 +98,21 @@ def why_not_near(context: Context) -> str:
 def make_item_comparison(
     measure: Callable[[KktPoint, Context], float], bound: float = TOLERANCE, sense: str = "<="
 ) -> Callable[[Context], Comparison]:
-    """Return the comparison of a residual of the KKT point with a bound, undecided far from one.
+    """Return the function that compares a number of the last frame's KKT point with a bound.
 
-    `measure` computes the residual, `sense` is "<=" or ">=".
+    Parameters
+    ----------
+    measure : callable
+        Computes the number from the point and the context.
+    bound : float
+        Bound of the number.
+    sense : str
+        "<=" or ">=": measured `sense` bound.
+
+    Returns
+    -------
+    callable
+        Its comparison leaves a violation open while the frame is not a KKT point to `CLOSE`.
     """
 
     def compare(context: Context) -> Comparison:
