@@ -15,7 +15,7 @@ from matplotlib.mathtext import MathTextParser
 from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.margin import Bracket, absent_bracket, unresolved_bracket, zero_bracket
 from core.runs import Run
-from core.theorems import common
+from core.theorems import common, comparisons
 from core.theorems.registry import STATEMENTS, applicable_statements, assess_all
 from core.theorems.report import report
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement, Verdict, assess
@@ -371,7 +371,7 @@ def test_throughout_is_told_by_the_worst_frame() -> None:
         common.compare_once("<=", math.inf, 1.0),
         common.compare_final("<=", 1.0, np.array([0.5, -math.inf])),
     ):
-        assert (found.holds, found.why) == (None, common.INFINITE)
+        assert (found.holds, found.why) == (None, comparisons.INFINITE)
     assert found.states.tolist() == [1, 2]
     found = common.compare_all_frames("<=", 1.0, [0.5, 1.5, math.inf])
     assert (found.holds, found.measured) == (False, 1.5)
