@@ -228,7 +228,7 @@ class FileData(FileSection):
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
     understood: str | None = setting(
         None,
-        meaning="choices made in reading the file; set by the program",
+        meaning="choices made in reading the file; set by Marginscope",
         advanced=True,
         added=True,
     )

@@ -234,7 +234,7 @@ def unscaled_note(dataset: Dataset, remedy: str) -> str:
 D_MEANING, N_MEANING = "dimension of the inputs", "number of training examples"
 MAX_D = MAX_N = 1_000_000
 TARGETS = '"labels" of classes, or "real" numbers that are fitted with loss.kind = "least_squares"'
-CONTENT_MEANING = "SHA-256 of the embedded data; set by the program"
+CONTENT_MEANING = "SHA-256 of the embedded data; set by Marginscope"
 
 
 class DataSection(Section):

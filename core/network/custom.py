@@ -169,7 +169,7 @@ class CustomNetwork(NetworkSection):
         None, meaning="Python file with initial() and outputs(), relative to the study file"
     )
     code: str | None = setting(
-        None, meaning="the file's text; set by the program", advanced=True, max_length=MAX_CODE
+        None, meaning="the file's text; set by Marginscope", advanced=True, max_length=MAX_CODE
     )
     init: Literal["paper", "file"] = setting(
         "paper", meaning=f"paper: the arrays of initial(); {FILE_MEANING}"

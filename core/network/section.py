@@ -29,7 +29,7 @@ class NetworkSection(Section):
         None, meaning="NPZ with the parameters by name, relative to the study file"
     )
     content: str | None = setting(
-        None, meaning="SHA-256 of the embedded parameters; set by the program", advanced=True
+        None, meaning="SHA-256 of the embedded parameters; set by Marginscope", advanced=True
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
