@@ -36,7 +36,8 @@ class Films:
 
 def figure_1(kept: Path = RESULTS) -> Films:
     """Return the films of Figure 1, from an earlier build if the code is the same."""
-    key = hashlib.sha256(" ".join((*LOOK, *LENGTH, *FRAMES, *FILMS.values())).encode() + code_digest()).hexdigest()[:16]
+    words = " ".join((*LOOK, *LENGTH, *FRAMES, *FILMS.values()))
+    key = hashlib.sha256(words.encode() + code_digest()).hexdigest()[:16]
     place = kept / "figure-1-films" / key
     if not place.is_dir():
         shutil.rmtree(place.parent, ignore_errors=True)

@@ -17,10 +17,10 @@ ICON = re.compile(r'<symbol id="([^"]+)".*?</symbol>', re.DOTALL)
 
 
 def slim(page: str) -> str:
-    """Return a page without unused icons, indentation, and marks that have no colour.
+    r"""Return a page without unused icons, indentation, and marks that have no colour.
 
-    >>> slim('<ul>\\n   <li>a  b</li>\\n\\n</ul><pre><span class="w">  </span>x\\n  y</pre>')
-    '<ul>\\n<li>a  b</li>\\n</ul><pre>  x\\n  y</pre>'
+    >>> slim('<ul>\n   <li>a  b</li>\n\n</ul><pre><span class="w">  </span>x\n  y</pre>')
+    '<ul>\n<li>a  b</li>\n</ul><pre>  x\n  y</pre>'
     >>> slim('<symbol id="sun"><path/></symbol><symbol id="eye"/></symbol><use href="#sun">')
     '<symbol id="sun"><path/></symbol><use href="#sun">'
     """
