@@ -18,10 +18,10 @@ from docs.site.results import StudyError, code_digest
 STUDY = "telgarsky22-figure-1"
 PLAYED = "figure-1.html"
 EXTRA = "extra"  # the folder of what Sphinx copies as it is
-FILMS = {"light": "film-light.webp", "dark": "film-dark.webp"}
-# Less than half a megabyte each: two views of both widths, and what theory promises the margin.
+FILMS = {"light": "film-light.gif", "dark": "film-dark.gif"}
+# Half a megabyte each: two views of both widths, and what theory promises the margin.
 LOOK = ("--panel", "neurons,margins", "--margins", "gamma_gl", "--since", "10^-1")
-LENGTH = ("--seconds", "6", "--fps", "8")
+LENGTH = ("--seconds", "6", "--fps", "6")
 FRAMES = ("--frames", "150")  # of the page, which is smooth all the same
 
 

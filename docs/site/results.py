@@ -32,7 +32,7 @@ from core.sweep.plan import Ledger, run_file
 from docs.site.places import RESULTS, ROOT
 
 SIZE = "quick"
-DPI = 160.0  # one and a half pixels where the page has one
+DPI = 144.0  # a third more than the pixels of the page
 COLOURS = 64
 SMALLEST: dict[str, Any] = {"lossless": True, "quality": 100, "method": 6}
 PALETTES = {"light": LIGHT, "dark": DARK}
