@@ -34,6 +34,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     },
     "committee": (*SMALL, "network.kind=committee", "dynamics.kind=gd"),
     "single_index": (*SMALL, "network.kind=single_index", "network.m=1", "dynamics.kind=gd"),
+    "tanh": (*SMALL, "network.kind=tanh", "dynamics.kind=gd"),
     "head": (*SMALL, "network.kind=head", "dynamics.kind=gd"),
     "batch_norm": (*SMALL, "network.kind=batch_norm", "dynamics.kind=gd"),
     "multiclass": (
