@@ -131,6 +131,8 @@ def check_views(panel: RunPanel, data: DisplayData, kind: str) -> None:
 
 def sentence(kind: str, name: str) -> str:
     """Return what a view says instead of showing something."""
+    if name == "kernel" and kind == "kernel":
+        return "a kernel predictor has one kernel at all times"
     if name in ("waves", "phases") and kind != "quadratic":
         return "only quadratic networks on addition modulo p have frequencies"
     if kind == "kernel":
