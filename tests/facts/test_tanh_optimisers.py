@@ -22,6 +22,8 @@ from core.problem.problem import Problem, resolve_problem
 from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
+from tests.frames_in_chunks import trajectory
+from tests.networks import Case, small_problem
 
 EACH = 25
 LONG = pytest.mark.slow
@@ -209,3 +211,16 @@ def test_the_flow_in_log_time_is_refused(network: dict[str, Any], sentence: str)
     tables = {"network": {"m": 4, **network}, "dynamics": {"kind": "flow"}}
     with pytest.raises(InputError, match=sentence):
         build_experiment(tables, "a study")
+
+
+@pytest.mark.parametrize("d", [5, 40])
+def test_descent_with_few_and_many_coordinates_is_that_of_torch(d: int) -> None:
+    """n = 12 below and above d, where networks with kernels train coefficients on the examples."""
+    dynamics = {"kind": "gd", "step": 0.1, "until_log10_time": 1.0}
+    problem = small_problem(Case("tanh", "squared"), dynamics, d=d, n=12)
+    last = list(trajectory(problem))[-1]
+    risk, W = risk_of(problem), torch.tensor(problem.start.parameters)
+    for _ in range(last.step):
+        leaf = W.detach().requires_grad_()
+        W = W - 0.1 * torch.autograd.grad(risk(leaf), leaf)[0]
+    assert last.parameters == pytest.approx(W.numpy(), rel=1e-10, abs=1e-12)
