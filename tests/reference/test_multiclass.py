@@ -164,6 +164,17 @@ def test_what_it_does_not_depend_on() -> None:
         assert other.value == pytest.approx(factor * found.value, rel=1e-3)
 
 
+def test_rounds_on_likely_pairs_are_those_on_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(1)
+    y = (np.arange(80) % 4).astype(np.float64)
+    x = generator.standard_normal((4, 6))[y.astype(int)] + 0.4 * generator.standard_normal((80, 6))
+    few = bracket(x, y, 4)
+    monkeypatch.setattr("core.reference.multiclass.SPARE", 10**6)
+    every = bracket(x, y, 4)
+    assert few.lower == pytest.approx(every.lower, rel=1e-8)
+    assert few.upper == pytest.approx(every.upper, rel=1e-8)
+
+
 def test_fewer_coordinates_than_classes() -> None:
     x = np.linalg.qr(np.random.default_rng(0).standard_normal((9, 3)))[0]
     x /= np.linalg.norm(x, axis=1)[:, None]  # every point of a sphere is a vertex of the hull
