@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from core.data.dataset import Array
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.hull import EPS, MOST_POINTS, rounding, separate_from_origin
+from core.reference.hull import EPS, MOST_POINTS, rounding_bound, separate_from_origin
 from core.reference.margin import (
     Bracket,
     Reference,
     absent_bracket,
-    contradiction,
     data_key,
+    find_contradiction,
     unresolved_bracket,
     zero_bracket,
 )
@@ -78,11 +78,11 @@ class Pairs:
 
     def lower_end(self, M: Array) -> float:
         """Return the margin of M/|M|_op less its rounding; 0 for M = 0."""
-        length = float(np.linalg.norm(M, 2)) * (1.0 + rounding(sum(M.shape), 1.0))
+        length = float(np.linalg.norm(M, 2)) * (1.0 + rounding_bound(sum(M.shape), 1.0))
         if not length > 0.0:
             return 0.0
         sizes = (np.abs(self.x) @ np.abs(M).T)[self.rows] * np.abs(self.gaps)
-        error = rounding(M.shape[1] + 2, 1.0) * sizes.sum(axis=1)
+        error = rounding_bound(M.shape[1] + 2, 1.0) * sizes.sum(axis=1)
         return float((self.margins(M) - error).min()) / length
 
     def upper_end(self, q: Array) -> float:
@@ -90,10 +90,10 @@ class Pairs:
         q = q / q.sum()
         S = self.weighted_sum(q)
         sizes = self.weighted_sum_of_sizes(q)
-        error = rounding(q.size + 2, 1.0) * float(np.linalg.norm(sizes))
+        error = rounding_bound(q.size + 2, 1.0) * float(np.linalg.norm(sizes))
         rank = min(S.shape)
         nuclear = float(np.linalg.svd(S, compute_uv=False).sum())
-        return nuclear * (1.0 + rounding(rank * max(S.shape), 1.0)) + float(rank**0.5) * error
+        return nuclear * (1.0 + rounding_bound(rank * max(S.shape), 1.0)) + float(rank**0.5) * error
 
     def weighted_sum_of_sizes(self, q: Array) -> Array:
         """Return sum_ic q_ic |A_ic|, by absolute entries, (k, d)."""
@@ -239,7 +239,7 @@ class OperatorMargin(Reference):
                 f"This margin's method needs at most {MOST_POINTS} pairs of an example and another "
                 f"class, but these data have {n_pairs}; use fewer examples or classes."
             )
-        pair = contradiction(data.x, data.y)
+        pair = find_contradiction(data.x, data.y)
         if pair is not None:
             return absent_bracket(
                 f"Examples {pair[0]} and {pair[1]} are equal and belong to different classes, so "
