@@ -47,6 +47,7 @@ TWO_LAYER = (
     Case("quadratic", "cross_entropy", 3),
     Case("linear", settings={"init": "random", "scale": 1.0}),
 )
+UNCOMPILED = (Case("tanh"), Case("tanh", "squared"))  # two-layer networks of the general engines
 HOMOGENEOUS = tuple(
     case for case in TWO_LAYER if not case.settings.get("smooth") and not LOSSES[case.loss].fits
 )

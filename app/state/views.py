@@ -41,6 +41,12 @@ def _waves(data: DisplayData) -> bool:
     return is_modular_addition(data.run)
 
 
+def _kernel(data: DisplayData) -> bool:
+    from core.observables.kernel_matrix import why_no_kernel
+
+    return not why_no_kernel(data.run)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class ViewKind:
@@ -70,6 +76,7 @@ INNER = "Only for networks whose neurons have inner weights"
 TURNING = "Only for networks with trained inner weights"
 NODES = "Only for networks with neurons"
 LABELS = "Only for networks with neurons and data with labels"
+GRADIENTS = "Only for networks whose outputs have gradients in their weights"
 ADDITION = "Only for quadratic networks on addition mod p"
 # Views of the paper's figure.
 FIGURE_1 = ("neurons", "rotations", "norms", "margins")
@@ -83,6 +90,7 @@ VIEWS: Registry[ViewKind] = Registry(
     ViewKind("curves", "Curves", f"{HERE}.curves:CurvesView", _nodes, NODES),
     ViewKind("spectrum", "Spectrum", f"{HERE}.curves:SpectrumView", _inner, INNER),
     ViewKind("predictor", "Predictor", f"{HERE}.predictor:PredictorView"),
+    ViewKind("kernel", "Kernel", f"{HERE}.kernel:KernelView", _kernel, GRADIENTS),
     ViewKind("waves", "Waves", f"{HERE}.waves:WavesView", _waves, ADDITION),
     ViewKind("phases", "Phases", f"{HERE}.waves:PhasesView", _waves, ADDITION),
 )
@@ -93,7 +101,7 @@ ON_A_PLANE = ("neurons", "rotations", "margins", "predictor")
 # Replacements for views that have nothing to show of a run.
 NEXT = (
     *("margins", "norms", "curves", "predictor", "rotations", "neurons", "spectrum"),
-    *("waves", "phases"),
+    *("waves", "phases", "kernel"),
 )
 
 

@@ -105,10 +105,12 @@ def make_descent(problem: Problem) -> Integrator:
     n, D = problem.inputs.shape
     if device == "cuda" or (device == "auto" and _suits_cuda(problem) and _is_cuda_present()):
         return TensorDescent(problem, "cuda")
+    if not problem.network.compiled:
+        return GeneralDescent(problem)
     # One product of m n n operations instead of two of m n d (core.compiled.gram).
     if n <= D and problem.network.direct:
         return GramDescent(problem)
-    return Descent(problem) if problem.network.compiled else GeneralDescent(problem)
+    return Descent(problem)
 
 
 def _suits_cuda(problem: Problem) -> bool:

@@ -53,6 +53,11 @@ CAPTIONS = {
         "the predictor $f$ on two coordinates, the others 0: its sign in the colours of the "
         "classes, deeper for larger $|f|$, with levels at quarters of the largest"
     ),
+    "kernel": (
+        "the tangent kernel $K_{ir}\\,/\\,\\sqrt{K_{ii}K_{rr}}$, "
+        "$K_{ir}=\\langle\\nabla f_i,\\nabla f_r\\rangle$, of the examples, sorted by class or "
+        "target: deeper for larger cosines, in the colours of their signs"
+    ),
     "waves": (
         "the power of each neuron at each frequency, deeper for larger amplitudes; neurons are "
         "sorted by their frequency"

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.bounds import bound_at_frames, end_label
+from core.figures.kernel_panel import KIND as KERNEL
+from core.figures.kernel_panel import KernelPanel
 from core.figures.margin_curves import (
     MarginTraces,
     margin_axis,
@@ -91,6 +93,10 @@ class PanelData:
         pins = self.shown.view.pins(row)
         return WavePanel(self.runs[row], kind, self.palette, self.lasts[row], pins)
 
+    def kernel(self, row: int) -> KernelPanel:
+        """Return the tangent kernel of a run."""
+        return KernelPanel(self.runs[row], self.palette, self.lasts[row])
+
     def panel(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
         """Build a panel at the last frame of its run.
 
@@ -142,6 +148,8 @@ class PanelData:
             return neurons_panel(row, letter, box, nodes, self.projections[row], palette)
         if kind == "predictor":
             return self.predictor(row).panel(row, letter, box), ()
+        if kind == KERNEL:
+            return self.kernel(row).panel(row, letter, box), ()
         if kind in WAVES:
             return self.waves(row, kind).panel(row, letter, box), ()
         if kind in self.traces:
@@ -246,6 +254,8 @@ class PanelData:
             return neurons_ink(nodes, position, data, self.palette)
         if kind == "predictor":
             return self.predictor(row).ink(index, panel.x, panel.y)
+        if kind == KERNEL:
+            return self.kernel(row).ink(index)
         if kind in WAVES:
             return self.waves(row, kind).ink(index)
         if kind in self.traces:

@@ -20,6 +20,7 @@ from core.network.recorded_network import Recorded
 from core.network.section import NetworkSection
 from core.network.single_index import SingleIndex
 from core.network.standard import FixedOuter, Scalar, Standard
+from core.network.tanh import Tanh
 from core.settings import Registry
 
 NETWORKS: Registry[type[Network]] = Registry(
@@ -37,6 +38,7 @@ NETWORKS: Registry[type[Network]] = Registry(
     DeepLinear,
     Committee,
     SingleIndex,
+    Tanh,
     Head,
     Custom,
 )

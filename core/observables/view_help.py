@@ -57,6 +57,14 @@ VIEWS = {
         "telgarsky22, section 1.2; wei19, section F.4",
         PLAIN,
     ),
+    "kernel": Help(
+        "tangent kernel",
+        r"\frac{K_{ir}}{\sqrt{K_{ii}K_{rr}}},\ K_{ir}=\langle\nabla f_i,\nabla f_r\rangle",
+        "cosines between the gradients of the outputs at pairs of examples, summed over classes; "
+        "sorted by class, then by their first principal component at t = 0",
+        "definition; docs/theory.md, 3.8",
+        "a cosine",
+    ),
     "waves": Help(
         "waves of the neurons",
         r"|\hat u_k|^2+|\hat v_k|^2+|\hat w_k|^2",

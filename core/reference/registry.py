@@ -26,6 +26,7 @@ from core.reference.margin import (
     saved_margin_path,
 )
 from core.reference.modular import ModularMargin, PenalisedNorm, PenalisedRisk
+from core.reference.multiclass import OperatorMargin
 from core.reference.population import (
     CollapseMargin,
     DyadicPopulation,
@@ -61,6 +62,7 @@ REFERENCES: Registry[Reference] = Registry(
     BiasMargin(),
     PathMargin(),
     GlobalMargin(),
+    OperatorMargin(),
     SpectralMargin(),
     GlobalMaximumMargin(),
 )

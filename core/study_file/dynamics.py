@@ -144,10 +144,11 @@ class GradientFlow(DynamicsSection):
             )
         reason = experiment.network.not_homogeneous()
         if reason:
+            has_choice = "smooth" in type(experiment.network).model_fields
             raise RuleError(
                 f"{reason}, so its flow cannot be followed in log time; use "
-                'dynamics.kind = "gd", or smooth = false',
-                keys=("network.smooth", "dynamics.kind"),
+                f'dynamics.kind = "gd"{", or smooth = false" if has_choice else ""}',
+                keys=("network.smooth" if has_choice else "network.kind", "dynamics.kind"),
             )
 
     def work(self, n: float, m: float, d: float) -> float:

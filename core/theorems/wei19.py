@@ -26,9 +26,9 @@ def is_kernel_on_wei19_data(run: Run) -> bool:
 
 
 def is_fully_trained(run: Run) -> bool:
-    """Return True for a fully trained two-layer network with two classes."""
+    """Return True for a fully trained homogeneous two-layer network with two classes."""
     network = run.network
-    return network.direct and not network.fixed and network.k == 1
+    return network.direct and not network.fixed and network.k == 1 and network.homogeneous
 
 
 def is_network_on_wei19_data(run: Run) -> bool:

@@ -222,7 +222,8 @@ def margins(
     x : array (n, d), or Run
         Inputs, or a run with its own data and network.
     y : array (n,), optional
-        Labels -1 and +1, or 0 and 1; left out with a run.
+        Labels -1 and +1, or 0 and 1, or class numbers with network = "multiclass"; left out with a
+        run.
     which : iterable of str, optional
         Names of margins; by default all that are defined, but those of norms other than l_2 only
         for runs of descent in that norm.
@@ -277,7 +278,10 @@ def _problem(
     examples = arrays.examples(x, y)
     dataset = Dataset(examples.x, examples.y, classes=max(examples.k, 2))
     if kind in NETWORKS and NETWORKS[kind].classes == "two" and examples.k > 1:
-        raise InputError(f"y has {examples.k} classes; reference margins are defined for two.")
+        raise InputError(
+            f'y has {examples.k} classes, but network = "{kind}" has one output; give '
+            'network = "multiclass", or labels of two classes.'
+        )
     V = None if weights["V"] is None else arrays.inner_weights(weights["V"], dataset.d)
     at_start = kind in NETWORKS and NETWORKS[kind].centred  # batch norm
     if V is None and at_start:

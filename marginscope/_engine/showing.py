@@ -96,8 +96,8 @@ def figure(
     Other Parameters
     ----------------
     panels : sequence of str
-        neurons, rotations, norms, margins, curves, spectrum, predictor, waves, phases; by default
-        the first four.
+        neurons, rotations, norms, margins, curves, spectrum, predictor, kernel, waves, phases; by
+        default the first four.
     until : float or str
         Last time shown: t, or a text such as "10^2.5".
     plane : str

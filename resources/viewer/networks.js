@@ -33,7 +33,7 @@ const PHI = {
 const DEGREES = { relu: 1, linear: 1, leaky_relu: 1, quadratic: 2 };
 // Names of the trained arrays, in their order; those of a recorded network are its own.
 const LAYOUTS = {
-  standard: ["a", "V"], linear: ["a", "V"], fixed_outer: ["V"], scalar: ["a", "b"], bias: ["a", "V", "b"],
+  standard: ["a", "V"], linear: ["a", "V"], tanh: ["a", "V"], fixed_outer: ["V"], scalar: ["a", "b"], bias: ["a", "V", "b"],
   multiclass: ["A", "V"], quadratic: ["A", "V"], normalised: ["a", "b", "V"], batch_norm: ["a", "c", "V"],
 };
 const SLOPES = { fixed_outer: 0.1, recorded: 0.01 };
@@ -73,6 +73,8 @@ function definition(run) {
       return { ...plain, phi: slope > 0 ? leaky(slope) : relu };
     case "linear":
       return { ...plain, phi: leaky(1) };
+    case "tanh":
+      return { ...plain, phi: Math.tanh };
     case "fixed_outer":
       return { ...plain, degree: 1, tex: "V", phi: (network.smooth ? smooth : leaky)(slope) };
     case "scalar":

@@ -20,7 +20,7 @@ from core.problem.problem import Problem
 from core.runs import Recorder, open_run
 from core.training.control import Control, FinishReason
 from core.training.trajectory import record
-from tests.networks import HEADS, LINEAR_PREDICTORS, TWO_LAYER, Case, small_problem
+from tests.networks import HEADS, LINEAR_PREDICTORS, TWO_LAYER, UNCOMPILED, Case, small_problem
 from tests.support.continued_runs import (
     ROUNDING,
     assert_frames_agree,
@@ -300,7 +300,7 @@ def has_flow(case: Case) -> bool:
 # Steps are what another engine takes of a network: one kind of them for each network.
 NETWORKS = [
     *((case, "flow") for case in TWO_LAYER if has_flow(case)),
-    *zip(TWO_LAYER, cycle(("gd", "adam", "sgd")), strict=False),
+    *zip((*TWO_LAYER, *UNCOMPILED), cycle(("gd", "adam", "sgd")), strict=False),
 ]
 
 

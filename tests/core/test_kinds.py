@@ -18,7 +18,7 @@ from core.settings import Registry
 from core.study_file.dynamics import DYNAMICS
 from core.study_file.experiment import KINDS
 from core.study_file.validation import DEFAULT_KINDS
-from tests.networks import LINEAR_PREDICTORS, TWO_LAYER, Case, small_problem
+from tests.networks import LINEAR_PREDICTORS, TWO_LAYER, UNCOMPILED, Case, small_problem
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_CODE = "custom"  # whose capabilities are those of the user's file
@@ -28,6 +28,7 @@ CASES = (
     Case("head"),
     Case("head", settings={"normaliser": "layer", "depth": 3}),
     *LINEAR_PREDICTORS,
+    *UNCOMPILED,
     Case("committee"),
     Case("single_index", settings={"m": 1}),
     Case("single_index", settings={"m": 1, "degree": 3}),
@@ -49,7 +50,7 @@ def effective(network: Network, flat: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def test_every_network_is_tried() -> None:
     assert {case.kind for case in CASES} == set(NETWORKS) - {OWN_CODE}
     two_layer = {kind for kind, cls in NETWORKS.items() if issubclass(cls, TwoLayer)}
-    assert {case.kind for case in TWO_LAYER} == two_layer
+    assert {case.kind for case in (*TWO_LAYER, *UNCOMPILED)} == two_layer
 
 
 @EVERY

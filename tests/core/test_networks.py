@@ -13,9 +13,17 @@ from core.errors import InputError
 from core.network.parametrisation import Shape, TwoLayer, margins_of
 from core.network.registry import build_network
 from core.problem.problem import Problem
-from tests.networks import HOMOGENEOUS, TWO_LAYER, Case, at_a_random_point, small_problem
+from tests.networks import (
+    HOMOGENEOUS,
+    TWO_LAYER,
+    UNCOMPILED,
+    Case,
+    at_a_random_point,
+    small_problem,
+)
 
 cases = pytest.mark.parametrize("case", TWO_LAYER, ids=str)
+every = pytest.mark.parametrize("case", (*TWO_LAYER, *UNCOMPILED), ids=str)
 
 
 def weights_of(at: Problem, seed: int = 1) -> np.ndarray:
@@ -23,7 +31,7 @@ def weights_of(at: Problem, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape)
 
 
-@cases
+@every
 def test_gradient_equals_autograd(case: Case) -> None:
     at, flat = at_a_random_point(small_problem(case))
     g = weights_of(at)
@@ -36,7 +44,7 @@ def test_gradient_equals_autograd(case: Case) -> None:
     assert np.allclose(found / scale, leaf.grad.numpy() / scale, rtol=1e-12, atol=1e-12)
 
 
-@cases
+@every
 def test_tensors_and_arrays_give_the_same_gradient(case: Case) -> None:
     at, flat = at_a_random_point(small_problem(case))
     g = weights_of(at)
@@ -45,7 +53,7 @@ def test_tensors_and_arrays_give_the_same_gradient(case: Case) -> None:
     assert np.allclose(found.numpy(), wanted, rtol=1e-12, atol=1e-13)
 
 
-@cases
+@every
 def test_derivative_is_the_transpose_of_the_gradient_and_a_difference_quotient(case: Case) -> None:
     at, flat = at_a_random_point(small_problem(case))
     direction = np.random.default_rng(3).standard_normal(flat.size)

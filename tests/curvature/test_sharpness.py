@@ -16,7 +16,7 @@ from core.problem.problem import Problem, resolve_problem
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
-from tests.networks import HEADS, TWO_LAYER, Case, small_problem
+from tests.networks import HEADS, TWO_LAYER, UNCOMPILED, Case, small_problem
 from tests.observables.columns import scalar_columns
 
 NAMES = ("sharpness", "hessian_2", "hessian_3")
@@ -27,7 +27,7 @@ def recorded(problem: Problem, path: Path) -> Run:
     return open_run(path)
 
 
-@pytest.mark.parametrize("case", [*TWO_LAYER, HEADS[0]], ids=str)
+@pytest.mark.parametrize("case", [*TWO_LAYER, *UNCOMPILED, HEADS[0]], ids=str)
 def test_eigenvalues_are_those_of_the_dense_hessian(tmp_path: Path, case: Case) -> None:
     """To the tolerance of the bound, at three frames; the Gauss-Newton part too."""
     dynamics = {"kind": "gd", "step": 0.05, "until_log10_time": 0.5}

@@ -18,7 +18,7 @@ from core.problem.problem import Problem, resolve_problem
 from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
-from tests.networks import HEADS, LINEAR_PREDICTORS, TWO_LAYER, Case, small_problem
+from tests.networks import HEADS, LINEAR_PREDICTORS, TWO_LAYER, UNCOMPILED, Case, small_problem
 
 NAMES = ("sharpness", "hessian_2", "hessian_3")
 ROOM = 1.01 * TOLERANCE
@@ -99,7 +99,7 @@ def test_bounds_hold_where_products_do_not_suffice() -> None:
 # --------------------------------------------------------------------------------------- Hessians
 
 
-@pytest.mark.parametrize("case", [*TWO_LAYER, *HEADS, *LINEAR_PREDICTORS], ids=str)
+@pytest.mark.parametrize("case", [*TWO_LAYER, *UNCOMPILED, *HEADS, *LINEAR_PREDICTORS], ids=str)
 def test_the_whole_matrix_is_that_of_the_products(case: Case) -> None:
     problem = small_problem(case, d=4, n=6, m=3, loss={"l2": 0.01})
     flat = special_points(problem)[0]
@@ -110,7 +110,7 @@ def test_the_whole_matrix_is_that_of_the_products(case: Case) -> None:
     assert np.abs(product.dense(full=False) - part).max() < 1e-12 * scale
 
 
-@pytest.mark.parametrize("case", [*TWO_LAYER, *HEADS, *LINEAR_PREDICTORS], ids=str)
+@pytest.mark.parametrize("case", [*TWO_LAYER, *UNCOMPILED, *HEADS, *LINEAR_PREDICTORS], ids=str)
 def test_lanczos_finds_the_top_at_special_points(case: Case) -> None:
     """Lanczos and LAPACK, on one matrix."""
     problem = small_problem(case, d=4, n=6, m=4)

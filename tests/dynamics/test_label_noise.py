@@ -21,7 +21,7 @@ from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
 from tests.frames_in_chunks import trajectory
-from tests.networks import HEADS, TWO_LAYER, Case, at_a_random_point, small_problem
+from tests.networks import HEADS, TWO_LAYER, UNCOMPILED, Case, at_a_random_point, small_problem
 
 Array = np.ndarray
 NOISE = {"kind": "label_noise", "step": 0.01, "sigma": 0.7, "until_log10_time": 0.3}
@@ -135,7 +135,7 @@ def test_no_fit_has_less_than_the_least_trace(tmp_path: Path, n: int, d: int) ->
         )
 
 
-@pytest.mark.parametrize("case", [*TWO_LAYER, HEADS[0]], ids=str)
+@pytest.mark.parametrize("case", [*TWO_LAYER, *UNCOMPILED, HEADS[0]], ids=str)
 def test_the_trace_is_that_of_the_dense_matrix(tmp_path: Path, case: Case) -> None:
     at, flat = at_a_random_point(small_problem(case, d=4, n=8, m=6))
     at = replace(at, start=Start(flat, flat))

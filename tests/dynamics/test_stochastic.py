@@ -23,7 +23,7 @@ from core.study_file.validation import build_experiment
 from core.training.continuation import continue_problem
 from core.training.trajectory import chunks
 from tests.frames_in_chunks import check_small_chunks, trajectory
-from tests.networks import HEADS, TWO_LAYER, Case, small_problem
+from tests.networks import HEADS, TWO_LAYER, UNCOMPILED, Case, small_problem
 from tests.problems import problem
 from tests.recording import recorded
 
@@ -51,7 +51,7 @@ def passes(at: Problem, batch: int, steps: int) -> list[tuple[Any, Any]]:
     return [(at.inputs[part], at.dataset.y[part]) for part in parts]
 
 
-@pytest.mark.parametrize("case", TWO_LAYER, ids=str)
+@pytest.mark.parametrize("case", (*TWO_LAYER, *UNCOMPILED), ids=str)
 @pytest.mark.parametrize("batch", [1, 5])
 def test_sgd_equals_a_plain_loop(case: Case, batch: int) -> None:
     dynamics = {"kind": "sgd", "step": 0.02, "batch": batch, "until_log10_time": 0.5}

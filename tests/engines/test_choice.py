@@ -43,6 +43,9 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch, present: bool = False) -> None:
         (30, 700, 60, Case("normalised"), "compiled float64, row space"),
         (30, 700, 60, STANDARD, "compiled float64, examples' coordinates, row space"),
         (10_000, 3, 401, STANDARD, "compiled float64"),
+        (64, 20, 16, Case("tanh"), "NumPy float64"),
+        (20, 30, 16, Case("tanh"), "NumPy float64"),  # whose phi no kernel knows
+        (30, 700, 60, Case("tanh"), "NumPy float64, row space"),
     ],
 )
 def test_by_size(

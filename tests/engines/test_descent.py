@@ -21,7 +21,7 @@ from core.tensors import stepper
 from core.tensors.stepper import SLOPES
 from core.training.trajectory import chunks
 from tests.frames_in_chunks import check_small_chunks, frames_of
-from tests.networks import TWO_LAYER, Case, at_a_random_point, small_problem
+from tests.networks import TWO_LAYER, UNCOMPILED, Case, at_a_random_point, small_problem
 from tests.problems import problem
 
 Engine = Callable[[Problem], FullBatch]
@@ -34,7 +34,8 @@ def tensor_descent(at: Problem) -> TensorDescent:
 
 cases = pytest.mark.parametrize("case", TWO_LAYER, ids=str)
 PLAIN = [case for case in TWO_LAYER if NETWORKS[case.kind].direct]
-BOTH = [(case, tensor_descent) for case in TWO_LAYER] + [(case, GramDescent) for case in PLAIN]
+BOTH = [(case, tensor_descent) for case in (*TWO_LAYER, *UNCOMPILED)]
+BOTH += [(case, GramDescent) for case in PLAIN]
 both = pytest.mark.parametrize(
     ("case", "engine"), BOTH, ids=[f"{case}-{engine.__name__}" for case, engine in BOTH]
 )

@@ -37,10 +37,11 @@ from functools import partial
 from pathlib import Path
 from core.runs import Recorder
 from core.training.trajectory import run
-from tests.networks import LINEAR_PREDICTORS, Case, TWO_LAYER, small_problem
+from tests.networks import LINEAR_PREDICTORS, Case, TWO_LAYER, UNCOMPILED, small_problem
 
 STUDENTS = Case("committee"), Case("single_index", settings={"m": 1})
-for place, case in enumerate((*TWO_LAYER, *LINEAR_PREDICTORS, *STUDENTS, Case("head"))):
+OTHERS = *UNCOMPILED, *LINEAR_PREDICTORS, *STUDENTS, Case("head")
+for place, case in enumerate((*TWO_LAYER, *OTHERS)):
     run(small_problem(case), partial(Recorder, Path(f"{place}.msrun")))
     print(case.kind)
 """

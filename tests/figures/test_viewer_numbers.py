@@ -17,7 +17,7 @@ from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
 from core.run_files.frame import Frame
 from core.runs import Recorder, Run, open_run
-from tests.networks import TWO_LAYER, Case, at_a_random_point, small_problem
+from tests.networks import TWO_LAYER, UNCOMPILED, Case, at_a_random_point, small_problem
 from tests.support.browser import Browser, browser, browser_path
 from tests.support.viewer import READY, numbers_of, write_probe
 
@@ -86,7 +86,7 @@ def assert_same_frame(frame: dict[str, Any], run: Run, index: int) -> None:
     assert frame["kinds"].tolist() == kinds.tolist()
 
 
-@pytest.mark.parametrize("case", TWO_LAYER, ids=str)
+@pytest.mark.parametrize("case", (*TWO_LAYER, *UNCOMPILED), ids=str)
 def test_every_network_of_two_layers(case: Case, page: Browser, tmp_path: Path) -> None:
     problem, _ = at_a_random_point(small_problem(case))
     assert_same(page, random_run(tmp_path / "a.msrun", problem))

@@ -21,7 +21,15 @@ from core.observables.table import parameter_columns
 from core.problem.problem import Problem
 from core.runs import Recorder, Run, open_run
 from core.training.trajectory import run as train
-from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, at_a_random_point, small_problem
+from tests.networks import (
+    HEADS,
+    HOMOGENEOUS,
+    TWO_LAYER,
+    UNCOMPILED,
+    Case,
+    at_a_random_point,
+    small_problem,
+)
 from tests.observables.columns import node_columns, scalar_columns
 
 DESCENT = {"kind": "gd", "step": 0.1, "until_log10_time": 2.5}
@@ -96,7 +104,10 @@ class Facts:
 
 
 ALL = [
-    *((case, SHORT_DESCENT if case.kind in MIRRORED else DESCENT) for case in (*TWO_LAYER, *HEADS)),
+    *(
+        (case, SHORT_DESCENT if case.kind in MIRRORED else DESCENT)
+        for case in (*TWO_LAYER, *UNCOMPILED, *HEADS)
+    ),
     *((case, FLOW) for case in HOMOGENEOUS),
 ]
 

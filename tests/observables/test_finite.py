@@ -18,7 +18,7 @@ from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
 from tests.frames_in_chunks import trajectory
-from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, small_problem
+from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, UNCOMPILED, Case, small_problem
 
 FEW, WIDE = 6, 40  # examples and nodes: data that the network can fit, or t grows only like steps
 LATE = {"kind": "flow", "until_log10_time": 1e5}
@@ -67,7 +67,7 @@ def descent(case: Case, **dynamics: Any) -> Callable[[], Problem]:
 
 KINDS: dict[str, Callable[[], Problem]] = {
     **{f"flow {case}": of(case) for case in HOMOGENEOUS},
-    **{f"gd {case}": descent(case) for case in (*TWO_LAYER, HEADS[1])},
+    **{f"gd {case}": descent(case) for case in (*TWO_LAYER, *UNCOMPILED, HEADS[1])},
     "sgd": descent(TWO_LAYER[1], kind="sgd", fresh=False),
     "adam": descent(TWO_LAYER[1], kind="adam"),
     "cones": on_cones,

@@ -21,10 +21,10 @@ from core.observables.testing import (
 )
 from core.runs import Recorder, Run, open_run
 from core.training.trajectory import run as train
-from tests.networks import HEADS, TWO_LAYER, Case, small_problem
+from tests.networks import HEADS, TWO_LAYER, UNCOMPILED, Case, small_problem
 
 DESCENT = {"kind": "gd", "step": 0.1, "until_log10_time": 2.0}
-CASES = (*TWO_LAYER, HEADS[0])
+CASES = (*TWO_LAYER, *UNCOMPILED, HEADS[0])
 
 
 def plain(run: Run, index: int) -> float:

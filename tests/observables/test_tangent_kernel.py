@@ -19,7 +19,7 @@ from core.observables.tangent_kernel import (
 )
 from core.runs import Recorder, Run, open_run
 from core.training.trajectory import run as train
-from tests.networks import TWO_LAYER, Case, small_problem
+from tests.networks import TWO_LAYER, UNCOMPILED, Case, small_problem
 
 DESCENT = {"kind": "gd", "step": 0.05, "until_log10_time": 0.5}
 NAMES = ("kernel_alignment", "centred_alignment", "kernel_rank", "kernel_distance")
@@ -36,7 +36,7 @@ def dense(run: Run, flat: np.ndarray) -> np.ndarray:
     return np.asarray(J @ J.T)
 
 
-@pytest.mark.parametrize("case", TWO_LAYER, ids=str)
+@pytest.mark.parametrize("case", (*TWO_LAYER, *UNCOMPILED), ids=str)
 def test_every_network_has_them_from_its_dense_jacobian(case: Case, tmp_path: Path) -> None:
     problem = small_problem(case, DESCENT, recording={"frames": 3})
     with recorded(problem, tmp_path / "a.msrun") as run:

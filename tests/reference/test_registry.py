@@ -59,7 +59,7 @@ def test_names_and_texts() -> None:
         "gamma_linear gamma_ntk rkhs gamma_nc gamma_l1 l1_path leaky_optimum gamma_a gamma_c "
         "parity_population wei19_population dyadic_population gamma_star risk_star norm_star "
         "extremal_plus extremal_minus gamma_gl gamma_inf gamma_1 gamma_glinf gamma_spec "
-        "gamma_diagonal gamma_deep"
+        "gamma_op gamma_diagonal gamma_deep"
     )
     assert set(REFERENCES) == set(expected.split())
     for name, item in REFERENCES.items():

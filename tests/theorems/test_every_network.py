@@ -12,7 +12,7 @@ import pytest
 from core.problem.problem import Start
 from core.theorems.statement import Verdict
 from tests.frames_in_chunks import trajectory
-from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, small_problem
+from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, UNCOMPILED, Case, small_problem
 from tests.support.judged_runs import (
     check_margins,
     judge,
@@ -32,7 +32,7 @@ HEAD_FLOWS = ((HEADS[0], {"kind": "flow", "until_log10_time": -0.75}, 12),)
     [
         *((case, FLOW, 6) for case in HOMOGENEOUS),
         *HEAD_FLOWS,
-        *((case, GD, 6) for case in (*TWO_LAYER, *HEADS)),
+        *((case, GD, 6) for case in (*TWO_LAYER, *UNCOMPILED, *HEADS)),
     ],
     ids=lambda value: value["kind"] if isinstance(value, dict) else str(value),
 )

@@ -34,6 +34,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     },
     "committee": (*SMALL, "network.kind=committee", "dynamics.kind=gd"),
     "single_index": (*SMALL, "network.kind=single_index", "network.m=1", "dynamics.kind=gd"),
+    "tanh": (*SMALL, "network.kind=tanh", "dynamics.kind=gd"),
     "head": (*SMALL, "network.kind=head", "dynamics.kind=gd"),
     "batch_norm": (*SMALL, "network.kind=batch_norm", "dynamics.kind=gd"),
     "multiclass": (
@@ -130,6 +131,8 @@ def check_views(panel: RunPanel, data: DisplayData, kind: str) -> None:
 
 def sentence(kind: str, name: str) -> str:
     """Return what a view says instead of showing something."""
+    if name == "kernel" and kind == "kernel":
+        return "a kernel predictor has one kernel at all times"
     if name in ("waves", "phases") and kind != "quadratic":
         return "only quadratic networks on addition modulo p have frequencies"
     if kind == "kernel":

@@ -22,10 +22,10 @@ from tests.tools.hunt.chase import DEFECTS, VIOLATED, Found, chase
 from tests.tools.hunt.studies import FOCI, drawn
 from tests.tools.hunt.undefined_frames import INFINITE, UNDEFINED, not_finite
 
-SEED = 20
+SEED = 27
 # The cheapest studies of this seed in which every kind of every section comes up.
-QUICK = {1, 4, 7, 8, 10, 12, 13, 15, 16, 18, 19, 21}
-QUICK |= {23, 33, 38, 39, 41, 46, 47, 48, 50, 53, 54}
+QUICK = {4, 7, 10, 15, 16, 17, 18, 19, 23, 24, 25, 26, 29, 31}
+QUICK |= {32, 35, 37, 38, 39, 43, 44, 47, 51, 52, 53, 54, 55}
 ALL_KINDS = {(section, kind) for section, kinds in KINDS.items() for kind in kinds}
 
 
