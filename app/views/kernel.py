@@ -25,9 +25,22 @@ from core.figures.kernel_panel import (
     cosine_ramp,
 )
 from core.figures.palette import Palette
+from core.figures.ticks import Ticks
 from core.numbers import MINUS
 from core.observables.kernel_matrix import example_order, kernel_cosines, why_no_kernel
 from core.observables.tangent_kernel import Array
+
+
+@final
+class ExampleTicks:
+    """Ticks at the examples alone: squares leave a plot room beyond them."""
+
+    def __init__(self) -> None:
+        self.count = 0.0
+
+    def __call__(self, low: float, high: float, max_ticks: int) -> Ticks:
+        low, high = max(low, 0.0), min(high, self.count)
+        return whole(low, high, max_ticks) if low <= high else ()
 
 
 @final
@@ -37,9 +50,11 @@ class KernelView(RunView):
     shows = ("kernel", "kernel_alignment", "kernel_distance", "kernel_rank")
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        ticks = ExampleTicks()
         super().__init__(
-            palette, TITLE, parent, equal=True, horizontal_ticks=whole, vertical_ticks=whole
+            palette, TITLE, parent, equal=True, horizontal_ticks=ticks, vertical_ticks=ticks
         )
+        self._ticks = ticks
         self._cosines: Array | None = None
         self.picture = self.plot.add(Picture(), -5.0)
         self.picture.smooth = False
@@ -55,7 +70,7 @@ class KernelView(RunView):
 
     def refit(self, data: DisplayData) -> None:
         order = example_order(data.run)
-        count = float(order.examples.size)
+        count = self._ticks.count = float(order.examples.size)
         self.plot.set_labels(axis_label(data.run), UPRIGHT)
         self.plot.set_home(Home(0.0, count, 0.0, count))
         pen = pen_of(self._palette.foreground, self.plot.devicePixelRatioF())

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.state.display import DisplayData
 from app.state.views import VIEWS
 from app.views.kernel import KernelView
+from app.widgets.axis import whole
 from core.figures.kernel_panel import cosine_colours
 from core.figures.palette import DARK, LIGHT
 from core.observables.kernel_matrix import example_order, kernel_cosines
@@ -84,3 +85,12 @@ def test_its_numbers_are_all_pairs(view: KernelView, run: Run) -> None:
     found = kernel_cosines(run, run.frames - 1)
     for k in (0, 37, 399):
         assert cosines[k] == found[place[int(first[k])], place[int(second[k])]]
+
+
+def test_ticks_are_at_examples_alone(view: KernelView) -> None:
+    """Squares leave a tall plot room beyond the 20 examples, and a zoom may show none."""
+    for low, high in ((-26.0, 84.0), (0.0, 20.0), (3.0, 9.0), (-5.0, 12.0)):
+        places = [place for place, _ in view._ticks(low, high, 6)]
+        assert places and min(places) >= 0.0 and max(places) <= 20.0
+        assert places == [place for place, _ in whole(max(low, 0.0), min(high, 20.0), 6)]
+    assert view._ticks(25.0, 40.0, 6) == () and view._ticks(-9.0, -1.0, 6) == ()
