@@ -186,7 +186,7 @@ def test_a_page_fits_its_sheet(sheet: PageSize) -> None:
 
 @pytest.mark.parametrize("sheet", [PageSize(40.0, None, 24.0), PageSize(180.0, 30.0)])
 def test_a_sheet_without_room_is_refused(sheet: PageSize) -> None:
-    with pytest.raises(InputError, match=r"is too (narrow|low)"):
+    with pytest.raises(InputError, match=r"too narrow|has no room"):
         study_scene(layout_of_three(), cells(), Caption("A study"), sheet=sheet)
 
 
@@ -232,5 +232,5 @@ def test_files_are_the_same_every_time(palette: Any, form: tuple[str, bytes]) ->
 def test_words_that_cannot_be_set_are_refused() -> None:
     with pytest.raises(InputError, match="cannot be typeset"):
         scene(SWEEP | {"title": "$\\nonsense{$"})
-    with pytest.raises(InputError, match="no run of it"):
+    with pytest.raises(InputError, match="none of its runs has frames"):
         study_scene(parse_layout({"panels": [SWEEP]}, "test"), [], Caption("T"))
