@@ -29,6 +29,7 @@ from core.figures.palette import DARK, LIGHT, VIRIDIS
 from core.figures.primitives import plain
 from core.figures.trace_panels import words_of
 from core.files import write_whole
+from core.network.registry import NETWORKS
 from core.observables.registry import title_with_unit
 from core.program import RESOURCES
 from core.run_files import schema
@@ -199,9 +200,14 @@ def _sections() -> dict[str, dict[str, Any]]:
         name: {"": _describe_section(section)} for name, section in PLAIN_SECTIONS.items()
     }
     for name, registry in KINDS.items():
-        kinds = {**registry, **getattr(registry, "aside", {})}
-        sections[name] = {kind: _describe_section(section) for kind, section in kinds.items()}
+        sections[name] = {kind: _describe_section(registry[kind]) for kind in _list_kinds(name)}
     return sections
+
+
+def _list_kinds(section: str) -> list[str]:
+    """Return the kinds of a section, with those that only run files name."""
+    registry = NETWORKS if section == "network" else KINDS[section]
+    return [*registry, *getattr(registry, "aside", ())]
 
 
 def _describe_section(section: type[Section]) -> dict[str, Any]:
@@ -222,14 +228,15 @@ def _describe_setting(described: Mapping[str, Any]) -> dict[str, Any]:
 
 def _captions() -> dict[str, list[Any]]:
     """Return the caption of the panels for each sort of data, light and dark."""
-    letters = list(zip("abcde", VIEWS, strict=True))
     sorts = {"two": TWO_CLASSES, "several": SEVERAL, "real": REAL}
-    return {
-        name: [
-            pieces(captions(letters, palette, words, norms=["NORM"])) for palette in (LIGHT, DARK)
-        ]
-        for name, words in sorts.items()
-    }
+    return {name: _caption(words, name == "real") for name, words in sorts.items()}
+
+
+def _caption(words: str, is_real: bool) -> list[Any]:
+    """Return a caption, light and dark; real targets have no margins."""
+    views = [name for name in VIEWS if name != "margins" or not is_real]
+    letters = list(zip("abcde", views, strict=False))
+    return [pieces(captions(letters, palette, words, norms=["NORM"])) for palette in (LIGHT, DARK)]
 
 
 def _describe_quantity(name: str) -> dict[str, Any]:

@@ -197,11 +197,6 @@ class NetworkSections(Mapping[str, type[NetworkSection]]):
     def __len__(self) -> int:
         return len(NETWORKS)
 
-    @property
-    def aside(self) -> dict[str, type[NetworkSection]]:
-        """Sections of the networks that only run files name."""
-        return {kind: network.section for kind, network in NETWORKS.aside.items()}
-
 
 KINDS: Mapping[str, Mapping[str, type[Section]]] = {
     "data": DATA,

@@ -167,8 +167,8 @@ export class Moments {
   }
 
   colour(time, palette, viridis) {
-    if (!this.times.length) return timeColour(1, palette, viridis);
-    const levels = this.times.length > 1 ? spaced(0, 1, this.times.length) : [1];
+    if (this.times.length < 2) return timeColour(1, palette, viridis);
+    const levels = spaced(0, 1, this.times.length);
     const share = interpolate(this.axis.place(time), this.places, levels);
     return timeColour(Number.isNaN(share) ? 0 : share, palette, viridis);
   }

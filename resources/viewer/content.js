@@ -20,7 +20,6 @@ const OPACITY = 0.9;
 const SAMPLES = 9;
 const SIDE = 0.04;
 const TICKS = 5;
-const KINDS = ["neurons", "rotations", "norms", "margins", "curves"];
 
 // Evenly chosen frames from the first to the last, at most so many.
 export function thinned(count, most) {
@@ -112,7 +111,7 @@ export class Content {
       neurons: this.neurons(track),
       rotations: this.sortedPanel("rotations"),
       norms: this.sortedPanel("norms"),
-      margins: marginPanel(this),
+      ...(run.real ? {} : { margins: marginPanel(this) }),
       curves: curvesPanel(this, quantitiesOf(run, this.network.rules, this.rules.curves).drawn),
     };
     Object.keys(panels).forEach((kind, k) => { panels[kind].letter = "abcde"[k]; });
@@ -139,7 +138,7 @@ export class Content {
     const words = ["background", "foreground", "muted", "grid"];
     return {
       title: [[shorten(run.meta.title, 300) || "Marginscope", ""]],
-      kinds: KINDS,
+      kinds: Object.keys(panels),
       moments: this.stops.map((index) => {
         const text = timeText(run.index.times[index], true);
         return axis.steps ? [[`step ${run.index.steps[index]}`, ""]] : inPieces(text);

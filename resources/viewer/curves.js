@@ -16,19 +16,24 @@ const TITLE_SHARE = 0.1;
 const MOST_TITLE = 0.45;
 // A line of text of 7 points, as a share of a panel 100 mm high.
 const TEXT_LINE = (1.45 * 7 * (25.4 / 72)) / 100;
+const REAL = "the targets are numbers, not labels";
 const NO_VALUE = "no value at any frame";
 
-// The quantities that a page computes of a run, and those that it cannot, each with the reason.
+// The quantities that a page computes of a run, and what it cannot show, by title, with the reason.
 export function quantitiesOf(run, networkRules, quantities) {
   const reasons = {};
   if (!isKnown(run.meta.experiment.loss.kind)) reasons.log10_risk = "the loss is not known";
   if (networkRules.unknown) {
     for (const name of ["log10_risk", "train_error"]) reasons[name] = "the activation is not known";
   }
-  if (run.real) reasons.train_error = "targets that are numbers have no errors";
+  if (run.real) reasons.train_error = REAL;
+  const missing = quantities.filter(({ key }) => Object.hasOwn(reasons, key));
   return {
-    drawn: quantities.filter(({ key }) => !Object.hasOwn(reasons, key)),
-    missing: quantities.filter(({ key }) => Object.hasOwn(reasons, key)).map((one) => [one, reasons[one.key]]),
+    drawn: quantities.filter((one) => !missing.includes(one)),
+    missing: [
+      ...(run.real ? [[[["margins", ""]], REAL]] : []),
+      ...missing.map(({ key, title }) => [title, reasons[key]]),
+    ],
   };
 }
 

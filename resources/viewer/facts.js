@@ -20,7 +20,7 @@ function sectionText(values) {
     .join(", ");
 }
 
-// `missing` are quantities that no curve shows, each with the reason.
+// `missing` are titles of what is not drawn, each with the reason.
 export function factsOf(run, missing) {
   const { meta } = run;
   const { n, d, m, k } = meta.sizes;
@@ -43,7 +43,7 @@ export function factsOf(run, missing) {
     rows.push([`event at frame ${frame}`, `${kind.replaceAll("_", " ")}: ${valueText(payload)}`]);
   }
   if (events.length > MOST_EVENTS) rows.push(["events", `${events.length} in all`]);
-  const reasons = missing.map(([{ title }, reason]) => `${title.map(([text]) => text).join("")}: ${reason}`);
+  const reasons = missing.map(([title, reason]) => `${title.map(([text]) => text).join("")}: ${reason}`);
   rows.push(["not drawn", reasons.join("; ")]);
   if (run.database.journal) {
     rows.push(["journal", "the file was not closed: later frames may be in the -wal beside it"]);

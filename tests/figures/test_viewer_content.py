@@ -97,9 +97,10 @@ def compare(page: Browser, path: Path) -> list[str]:
     assert flat(own["title"]) == (flat(title) or "Marginscope")
     (row,), (wanted_row,) = own["rows"], wanted["rows"]
     for panels in (row["panels"], wanted_row["panels"]):
-        for kind in ("margins", "curves"):
+        for kind in {"margins", "curves"} & set(panels):
             states, notes = (panels[kind].pop(key) for key in ("state", "notes"))
             panels[kind]["said"] = [notes[int(k)].replace("$", "") for k in np.ravel(states)]
+    assert own["kinds"] == wanted["kinds"] == list(row["panels"])
     found = list(differences(row["panels"], wanted_row["panels"], "panels"))
     found += differences(own["moments"], wanted["moments"], "moments")
     found += differences(own["themes"], wanted["themes"], "themes")

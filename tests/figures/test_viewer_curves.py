@@ -80,8 +80,10 @@ def test_curves_are_the_observables_of_shipped_studies(
         names = tuple(name for name in QUANTITIES if OBSERVABLES[name].applies(run))
         assert run.dataset.real == (classes is None) == ("train_error" not in names)
         assert_same_curves(curves, run, names)
-    words = "training error (share): targets that are numbers have no errors"
-    assert missing == (words if classes is None else "")
+    words = "the targets are numbers, not labels"
+    wanted = f"margins: {words}; {LABELS['train_error']}: {words}"
+    assert missing == (wanted if classes is None else "")
+    assert compare(page, path) == []
 
 
 @pytest.mark.parametrize(
