@@ -324,7 +324,7 @@ def _curve(material: PanelData, panel: Panel, curve: Curves) -> Json:
     bound = next((one for one in (every[row] if every else ()) if one.key == curve.name), None)
     name = curve.name if bound is None else bound.name
     result: Json = {
-        "name": pieces(NAMES.get(name, plain(words_of(name)))),
+        "name": pieces(NAMES.get(name, words_of(plain(name)))),
         "y": encode_floats(curve.y[0]),
         "colours": css(curve.colours)[0],
         "width": float(curve.widths[0]),

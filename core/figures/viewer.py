@@ -22,10 +22,15 @@ from core.data.section import AFFINE
 from core.errors import InputError
 from core.figures.layout import REAL, SEVERAL, TWO_CLASSES, captions
 from core.figures.names import PANELS
+from core.figures.numbers import math_words
 from core.figures.page import MODULES, bare_module, script_json
 from core.figures.page_encoding import pieces
 from core.figures.palette import DARK, LIGHT, VIRIDIS
+from core.figures.primitives import plain
+from core.figures.trace_panels import words_of
 from core.files import write_whole
+from core.network.registry import NETWORKS
+from core.observables.registry import title_with_unit
 from core.program import RESOURCES
 from core.run_files import schema
 from core.settings import Section
@@ -47,10 +52,15 @@ READER = (
     "viewer/networks.js",
     "viewer/colours.js",
     "viewer/axes.js",
+    "viewer/margins.js",
+    "viewer/curves.js",
     "viewer/content.js",
     "viewer/facts.js",
     "viewer/worker.js",
 )
+# Views of the page, and the observables that it computes of a file and draws as curves.
+VIEWS = (*PANELS, "curves")
+QUANTITIES = ("log10_risk", "norm_squared", "train_error")
 GLUE_END = re.compile(r"^export \{ (\w+) as default,[^}]*\};?\s*\Z", re.MULTILINE)
 # What the page checks of a setting, of all that JSON schemas say.
 CHECKED = ("type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "const")
@@ -173,6 +183,7 @@ def rules() -> dict[str, Any]:
         "palettes": {palette.name: asdict(palette) for palette in (LIGHT, DARK)},
         "viridis": VIRIDIS.tolist(),
         "captions": _captions(),
+        "curves": [_describe_quantity(name) for name in QUANTITIES],
     }
 
 
@@ -189,9 +200,14 @@ def _sections() -> dict[str, dict[str, Any]]:
         name: {"": _describe_section(section)} for name, section in PLAIN_SECTIONS.items()
     }
     for name, registry in KINDS.items():
-        kinds = {**registry, **getattr(registry, "aside", {})}
-        sections[name] = {kind: _describe_section(section) for kind, section in kinds.items()}
+        sections[name] = {kind: _describe_section(registry[kind]) for kind in _list_kinds(name)}
     return sections
+
+
+def _list_kinds(section: str) -> list[str]:
+    """Return the kinds of a section, with those that only run files name."""
+    registry = NETWORKS if section == "network" else KINDS[section]
+    return [*registry, *getattr(registry, "aside", ())]
 
 
 def _describe_section(section: type[Section]) -> dict[str, Any]:
@@ -212,14 +228,21 @@ def _describe_setting(described: Mapping[str, Any]) -> dict[str, Any]:
 
 def _captions() -> dict[str, list[Any]]:
     """Return the caption of the panels for each sort of data, light and dark."""
-    letters = list(zip("abcd", PANELS, strict=True))
     sorts = {"two": TWO_CLASSES, "several": SEVERAL, "real": REAL}
-    return {
-        name: [
-            pieces(captions(letters, palette, words, norms=["NORM"])) for palette in (LIGHT, DARK)
-        ]
-        for name, words in sorts.items()
-    }
+    return {name: _caption(words, name == "real") for name, words in sorts.items()}
+
+
+def _caption(words: str, is_real: bool) -> list[Any]:
+    """Return a caption, light and dark; real targets have no margins."""
+    views = [name for name in VIEWS if name != "margins" or not is_real]
+    letters = list(zip("abcde", views, strict=False))
+    return [pieces(captions(letters, palette, words, norms=["NORM"])) for palette in (LIGHT, DARK)]
+
+
+def _describe_quantity(name: str) -> dict[str, Any]:
+    """Return the key of an observable, its name at a curve, and the title of its strip."""
+    title = math_words(plain(title_with_unit(name)))
+    return {"key": name, "name": pieces(words_of(name)), "title": pieces(title)}
 
 
 # ------------------------------------------------------------------------------------ the parts

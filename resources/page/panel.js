@@ -50,7 +50,8 @@ export class PanelView {
     this.ink = this.plot.appendChild(document.createElement("canvas"));
     this.base.setAttribute("aria-hidden", "true");
     this.ink.setAttribute("role", "img");
-    const axes = [panel.y.label, panel.x.label].map(plainText).join(" over ");
+    const strips = (panel.curves ?? []).map((curve) => plainText(curve.name)).reverse().join(", ");
+    const axes = `${plainText(panel.y.label) || strips} over ${plainText(panel.x.label)}`;
     this.ink.setAttribute("aria-label", `${plainText(panel.title)} of ${row.name}: ${axes}`);
     this.traced = !OF_NODES.includes(kind);
     this.waved = ["waves", "phases"].includes(kind);

@@ -51,18 +51,27 @@ const signed = (pieces) =>
   pieces.map(([text, style]) => [style === "^" ? text.replace("-", "\u2212") : text, style]);
 export const inPieces = (text) => signed(pieced(text));
 
-function ticksBetween(low, high, most) {
+// Ticks of an axis that shows log10 of a quantity, in terms of the quantity.
+function powerTicks(low, high, most) {
   const first = Math.ceil(low - 1e-9);
   const last = Math.floor(high + 1e-9);
-  if (first < last) {
-    const step = Math.max(1, Math.round(niceStep(Math.max(last - first, 1), most)));
-    return range(-Math.floor(-first / step) * step, last, step).map((k) => [k, powerText(k)]);
+  if (first >= last) return ticksBetween(low, high, most);
+  const step = Math.max(1, Math.round(niceStep(Math.max(last - first, 1), most)));
+  return range(-Math.floor(-first / step) * step, last, step).map((k) => [k, powerText(k)]);
+}
+
+// The same, at round numbers where the axis is short.
+export const logTicks = (low, high, most) => (high - low < 1.5 ? ticksBetween : powerTicks)(low, high, most);
+
+function ticksBetween(low, high, most) {
+  if (Math.max(-low, high) > 250) { // fractions of the quantity are no floats
+    return linearTicks(low, high, most).map(([place]) => [place, powerText(place)]);
   }
   const digits = high - low > 1 ? [1, 3] : high - low > 0.35 ? [1, 2, 5] : range(2, 19).map((k) => k / 2);
   const powers = range(Math.floor(low), Math.floor(high));
   const places = powers.flatMap((k) => digits.map((digit) => [Math.log10(digit) + k, digit * 10 ** k]));
   const inside = places.filter(([place]) => low <= place && place <= high);
-  if (inside.length < 2 || Math.max(-low, high) > 250) {
+  if (inside.length < 2) {
     const values = linearTicks(10 ** low, 10 ** high, most).filter(([value]) => value > 0);
     return values.map(([value, text]) => [Math.log10(value), text]);
   }
@@ -115,7 +124,7 @@ export class TimeAxis {
     const pad = 0.02 * (high - low);
     let ticks = this.ticks().map((time) => [this.place(time), this.text(time)]);
     if (ticks.length < 2) {
-      const make = this.far ? farTicks : ticksBetween;
+      const make = this.far ? farTicks : powerTicks;
       ticks = make(low, high, MOST_TICKS - 2).map(([place, text]) => [place, inPieces(text)]);
     }
     const label = this.steps ? this.name : [["time ", ""], ...this.name];
@@ -158,8 +167,8 @@ export class Moments {
   }
 
   colour(time, palette, viridis) {
-    if (!this.times.length) return timeColour(1, palette, viridis);
-    const levels = this.times.length > 1 ? spaced(0, 1, this.times.length) : [1];
+    if (this.times.length < 2) return timeColour(1, palette, viridis);
+    const levels = spaced(0, 1, this.times.length);
     const share = interpolate(this.axis.place(time), this.places, levels);
     return timeColour(Number.isNaN(share) ? 0 : share, palette, viridis);
   }

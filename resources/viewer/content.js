@@ -2,6 +2,8 @@
 
 import { TimeAxis, inPieces, momentsOf, range, spaced } from "./axes.js";
 import { classColours, roundEven, shades } from "./colours.js";
+import { curvesPanel, quantitiesOf } from "./curves.js";
+import { marginPanel } from "./margins.js";
 import { linearTicks, numberText, timeText } from "./numbers.js";
 import { shorten } from "./text.js";
 
@@ -18,12 +20,6 @@ const OPACITY = 0.9;
 const SAMPLES = 9;
 const SIDE = 0.04;
 const TICKS = 5;
-const KINDS = ["neurons", "rotations", "norms", "margins"];
-const CURVES = [
-  { key: "smoothed", name: [["smoothed", ""]], factor: 1, dash: "dashed", width: 1.2 },
-  { key: "hard", name: [["hard", ""]], factor: 1, dash: "solid", width: 1.6 },
-  { key: "l1", name: [["\u2113", ""], ["1", "_"], [" / 2", ""]], factor: 0.5, dash: "dotted", width: 1.2 },
-];
 
 // Evenly chosen frames from the first to the last, at most so many.
 export function thinned(count, most) {
@@ -75,7 +71,7 @@ export class Content {
     this.rotations = new Float64Array(count * m);
     this.points = new Float64Array(2 * count * m);
     this.kinds = new Uint16Array(count * m);
-    this.values = CURVES.map(() => new Float64Array(this.curve.length));
+    this.values = {}; // of each measure, at each frame of the curves
     this.sorted = { rotations: [], norms: [] };
     let [stop, point] = [0, 0];
     for (let index = 0; index < run.frames; index += 1) {
@@ -83,8 +79,10 @@ export class Content {
       const nodes = network.nodes(run.parameters(index));
       const rho = run.index.rho[index];
       if (curve.has(index)) {
-        const margins = network.margins(nodes, rho);
-        CURVES.forEach(({ key, factor }, k) => { this.values[k][point] = factor * margins[key]; });
+        for (const [name, value] of Object.entries(network.measures(nodes, rho))) {
+          this.values[name] ??= new Float64Array(this.curve.length);
+          this.values[name][point] = value;
+        }
         point += 1;
       }
       const [norms, rotations] = [network.relativeNorms(nodes), network.rotations(nodes)];
@@ -113,9 +111,10 @@ export class Content {
       neurons: this.neurons(track),
       rotations: this.sortedPanel("rotations"),
       norms: this.sortedPanel("norms"),
-      margins: this.margins(),
+      ...(run.real ? {} : { margins: marginPanel(this) }),
+      curves: curvesPanel(this, quantitiesOf(run, this.network.rules, this.rules.curves).drawn),
     };
-    Object.keys(panels).forEach((kind, k) => { panels[kind].letter = "abcd"[k]; });
+    Object.keys(panels).forEach((kind, k) => { panels[kind].letter = "abcde"[k]; });
     const row = {
       heading: this.heading(),
       name: `m = ${m}`,
@@ -139,7 +138,7 @@ export class Content {
     const words = ["background", "foreground", "muted", "grid"];
     return {
       title: [[shorten(run.meta.title, 300) || "Marginscope", ""]],
-      kinds: KINDS,
+      kinds: Object.keys(panels),
       moments: this.stops.map((index) => {
         const text = timeText(run.index.times[index], true);
         return axis.steps ? [[`step ${run.index.steps[index]}`, ""]] : inPieces(text);
@@ -150,6 +149,26 @@ export class Content {
       })),
       caption: [0, 1].map((dark) => [[[this.source(), ""]], this.caption(dark)]),
       start: "system",
+    };
+  }
+
+  // What all curves share: the axis of time, places on it, and the points up to each stop.
+  timeline() {
+    const { run, axis, curve } = this;
+    const times = curve.map((index) => run.index.times[index]);
+    const counts = [];
+    let point = 0;
+    for (const index of this.stops) {
+      while (point < curve.length && curve[point] <= index) point += 1;
+      counts.push(point);
+    }
+    return {
+      x: axis.axis(),
+      centred: false,
+      along: Float64Array.from(times, (time) => axis.place(time)),
+      keys: Float64Array.from(times),
+      against: axis.steps ? "step" : "log10_time",
+      counts,
     };
   }
 
@@ -331,69 +350,5 @@ export class Content {
       colours: colours(times),
       now: colours(this.stops.map((index) => run.index.times[index])),
     };
-  }
-
-  // ------------------------------------------------------------------------------------- margins
-
-  margins() {
-    const { run, axis, palettes } = this;
-    const times = this.curve.map((index) => run.index.times[index]);
-    const along = Float64Array.from(times, (time) => axis.place(time));
-    const inks = palettes.map((palette) => [palette.references[0], palette.foreground, palette.references[1]]);
-    const y = this.marginAxis(along);
-    const curves = CURVES.map(({ name, dash, width }, k) => ({
-      name, dash, width, y: this.values[k], colours: inks.map((ink) => ink[k]), reads: "value",
-    }));
-    const why = this.network.rules.unknown ? "f is not known,\nas its activation is not" : "the network is 0";
-    const notes = ["", "only t = 0,\nwhich a logarithmic\naxis cannot show", `no margin:\n${why}`];
-    let [point, hasMargin, hasPlace] = [0, false, false];
-    const counts = [];
-    const state = [];
-    for (const index of this.stops) {
-      for (; point < this.curve.length && this.curve[point] <= index; point += 1) {
-        hasMargin ||= this.values.some((values) => Number.isFinite(values[point]));
-        hasPlace ||= Number.isFinite(along[point]);
-      }
-      counts.push(point);
-      state.push(hasMargin ? (hasPlace ? 0 : 1) : 2);
-    }
-    const key = [1, 0, 2].map((k) => ({
-      text: CURVES[k].name, colours: inks.map((ink) => [ink[k]]), dash: CURVES[k].dash, markers: [],
-    }));
-    const zero = { value: 0, foot: null, align: "right", band: [], label: [], reading: "0", dash: "solid" };
-    return {
-      title: [["margins", ""]],
-      x: axis.axis(), y,
-      centred: false,
-      key,
-      note: notes[state.at(-1)],
-      along,
-      keys: Float64Array.from(times),
-      against: axis.steps ? "step" : "log10_time",
-      curves,
-      levels: [{ ...zero, colours: palettes.map((palette) => palette.muted) }],
-      feet: true,
-      counts, notes, state,
-    };
-  }
-
-  // From as far below 0 as the late margins reach above, so that the first ones hide nothing.
-  marginAxis(along) {
-    const known = [...along].filter(Number.isFinite);
-    const [start, end] = known.length ? [known[0], known.at(-1)] : [0, 0];
-    let [top, least, late] = [0, 0, 0];
-    for (const values of this.values) {
-      values.forEach((value, k) => {
-        if (!Number.isFinite(value)) return;
-        [top, least] = [Math.max(top, value), Math.min(least, value)];
-        if (along[k] >= 0.25 * start + 0.75 * end) late = Math.min(late, value);
-      });
-    }
-    const reach = Math.max(top, -late);
-    let bottom = Math.max(least, -reach);
-    if (reach === 0) [top, bottom] = [0.01, -0.01];
-    const pad = 0.06 * (top - bottom);
-    const ticks = linearTicks(bottom - pad, top + pad, TICKS).map(([place, text]) => [place, inPieces(text)]);
-    return { low: bottom - pad, high: top + pad, ticks, label: [["normalised margin", ""]], shows: "plain" };
   }
 }

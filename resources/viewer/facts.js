@@ -20,7 +20,8 @@ function sectionText(values) {
     .join(", ");
 }
 
-export function factsOf(run) {
+// `missing` are titles of what is not drawn, each with the reason.
+export function factsOf(run, missing) {
   const { meta } = run;
   const { n, d, m, k } = meta.sizes;
   const ended = meta.status === "finished" ? (meta.reason ?? "finished") : "the recording was not finished";
@@ -42,6 +43,8 @@ export function factsOf(run) {
     rows.push([`event at frame ${frame}`, `${kind.replaceAll("_", " ")}: ${valueText(payload)}`]);
   }
   if (events.length > MOST_EVENTS) rows.push(["events", `${events.length} in all`]);
+  const reasons = missing.map(([title, reason]) => `${title.map(([text]) => text).join("")}: ${reason}`);
+  rows.push(["not drawn", reasons.join("; ")]);
   if (run.database.journal) {
     rows.push(["journal", "the file was not closed: later frames may be in the -wal beside it"]);
   }

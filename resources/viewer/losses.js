@@ -32,12 +32,25 @@ const logistic = {
   },
 };
 const exponential = { logValue: (z) => -z, inverse: (logS) => -logS };
-const MONOTONE = { exponential, logistic, cross_entropy: logistic };
+const squared = { logValue: (z) => 2 * Math.log(Math.abs(1 - z)) };
+const scaledSquare = (factor) => ({
+  fits: true, logValue: (z) => 2 * Math.log(Math.abs(z)) + Math.log(factor),
+});
+const LOSSES = {
+  exponential, logistic, squared,
+  cross_entropy: logistic, least_squares: scaledSquare(0.5), mse: scaledSquare(1),
+};
 
-// l^-1(sum_i l(p_i)) of scores (n,), or (n, k - 1) for cross-entropy; NaN for other losses.
-export function smoothedMargin(kind, scores, each) {
-  if (!Object.hasOwn(MONOTONE, kind)) return NaN;
-  const { logValue, inverse } = MONOTONE[kind];
+// Whether values of a loss are known.
+export const isKnown = (kind) => Object.hasOwn(LOSSES, kind);
+
+// Whether scores of a loss are f - y, and not margins.
+export const fitsTargets = (kind) => isKnown(kind) && LOSSES[kind].fits === true;
+
+// ln sum_i l of scores (n,), or (n, k - 1) for cross-entropy; NaN for an unknown loss.
+export function logSum(kind, scores, each) {
+  if (!isKnown(kind)) return NaN;
+  const { logValue } = LOSSES[kind];
   const values = new Float64Array(scores.length / each);
   for (let i = 0; i < values.length; i += 1) {
     if (kind === "cross_entropy") {
@@ -45,5 +58,11 @@ export function smoothedMargin(kind, scores, each) {
       values[i] = logValue(-logSumExp(own.map((score) => -score)));
     } else values[i] = logValue(scores[i]);
   }
-  return inverse(logSumExp(values));
+  return logSumExp(values);
+}
+
+// l^-1(sum_i l) of ln sum_i l; NaN for losses that do not fall to 0.
+export function smoothedMargin(kind, sum) {
+  const inverse = isKnown(kind) && LOSSES[kind].inverse;
+  return inverse ? inverse(sum) : NaN;
 }

@@ -3,7 +3,7 @@
 
 import { FileError, entry } from "./text.js";
 import { product } from "./run_file.js";
-import { smoothedMargin, softplus } from "./losses.js";
+import { fitsTargets, logSum, smoothedMargin, softplus } from "./losses.js";
 
 const LN2 = Math.log(2);
 const sigmoid = (z) => (z >= 0 ? 1 / (1 + Math.exp(-z)) : Math.exp(z) / (1 + Math.exp(z)));
@@ -288,39 +288,49 @@ export class Network {
     return lengthOf(flat, 0, this.scaled) ** this.rules.degree;
   }
 
-  // Scores of the loss, and the smallest margin p_i.
+  // Margins of each example over each other class, the smallest one, and how many examples fail.
   scores(f) {
     const { n, k, run } = this;
     const each = Math.max(k - 1, 1);
     const scores = new Float64Array(n * each);
-    let least = Infinity;
+    let [least, wrong] = [Infinity, 0];
     for (let i = 0; i < n; i += 1) {
       if (k === 1) scores[i] = run.y[i] * f[i];
       for (let o = 0, place = i * each; k > 1 && o < k; o += 1) {
         if (o !== run.y[i]) scores[place++] = f[i * k + run.y[i]] - f[i * k + o];
       }
+      let isRight = true;
       for (let c = i * each; c < (i + 1) * each; c += 1) {
+        if (!(scores[c] > 0)) isRight = false; // a NaN fails too
         if (Number.isNaN(scores[c])) least = NaN;
         else if (!(scores[c] >= least) && !Number.isNaN(least)) least = scores[c];
       }
+      if (!isRight) wrong += 1;
     }
-    return { scores, least, each };
+    return { scores, least, each, wrong };
   }
 
-  // The hard, the smoothed and the l1 margin of a frame, of which the page draws half the last one.
-  margins(nodes, rho) {
-    const { scores, least, each } = this.scores(this.outputs(nodes));
+  // Margins and other numbers of a frame, by the names of core/observables.
+  measures(nodes, rho) {
+    const { n, k, run } = this;
+    const f = this.outputs(nodes);
+    const { scores, least, each, wrong } = this.scores(f);
     const power = this.normPower(nodes);
     const factor = Math.exp(this.rules.degree * rho);
     const divide = (value, norm) => (norm > 0 ? value / norm : NaN);
-    let sum = 0;
-    for (let j = 0; j < this.m; j += 1) sum += Math.abs(nodes.sizes[j]) * nodes.lengths[j] ** this.rules.inner;
-    const { kind } = this.run.meta.experiment.loss;
-    const smoothed = smoothedMargin(kind, scores.map((score) => factor * score), each);
+    const finite = (value) => (Number.isFinite(value) ? value : NaN);
+    let lengths = 0;
+    for (let j = 0; j < this.m; j += 1) lengths += Math.abs(nodes.sizes[j]) * nodes.lengths[j] ** this.rules.inner;
+    const { kind } = run.meta.experiment.loss;
+    const isResidual = fitsTargets(kind) && k === 1;
+    const sum = logSum(kind, (isResidual ? f.map((value, i) => value - run.y[i]) : scores).map((one) => factor * one), each);
     return {
-      hard: divide(least, power),
-      smoothed: divide(smoothed, factor * power),
-      l1: divide(least, sum),
+      hard_margin: divide(least, power),
+      smoothed_margin: divide(smoothedMargin(kind, sum), factor * power),
+      l1_margin: divide(least, lengths),
+      log10_risk: finite((sum - Math.log(n)) / Math.LN10),
+      norm_squared: finite(Math.exp(2 * rho) * lengthOf(nodes.flat, 0, this.scaled) ** 2),
+      train_error: this.rules.unknown ? NaN : wrong / n,
     };
   }
 

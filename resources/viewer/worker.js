@@ -1,6 +1,7 @@
 // Reads one run file in a thread that the page can end, and answers with what the page draws.
 
 import { Content } from "./content.js";
+import { quantitiesOf } from "./curves.js";
 import { FileError, printable } from "./text.js";
 import { Network } from "./networks.js";
 import { RunFile } from "./run_file.js";
@@ -39,7 +40,7 @@ export async function readRun(sqlite3, { bytes, name, rules }, tell) {
     before = performance.now();
     tell({ progress: done / total });
   };
-  const facts = factsOf(run);
+  const facts = factsOf(run, quantitiesOf(run, network.rules, rules.curves).missing);
   if (run.frames > 2 * SKETCHED && bytes.byteLength > LONG_FILE) {
     tell({ content: new Content(run, network, rules, watch, SKETCHED).content(), facts, sketch: true });
   }

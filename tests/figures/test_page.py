@@ -135,6 +135,12 @@ def test_sorted_values_and_curves_are_those_of_a_film(name) -> None:
                 assert panel["values"][past] == pytest.approx(own[:-1])
 
 
+def test_curves_are_named_in_words() -> None:
+    shown = FigureOptions(view=ViewOptions(curves=("log10_risk", "distance")))
+    panel = page_of(two_runs()[:1], ("curves",), shown)["rows"][0]["panels"]["curves"]
+    assert [flat(curve["name"]) for curve in panel["curves"]] == ["distance", "log10 risk"]
+
+
 def test_colours_and_data_are_those_of_a_film() -> None:
     run = two_runs()[0]
     (row,) = page_of([run])["rows"]

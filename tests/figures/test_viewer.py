@@ -144,6 +144,10 @@ def test_a_run_opens_from_a_disk_and_nothing_is_requested(folder: Path, page: Br
     assert asked == [(folder / "index.html").as_uri()]
     assert page.log == []
     assert "hard" in page.value("document.querySelector('h2').innerText")
+    titles = page.value("[...document.querySelectorAll('.title')].map((one) => one.innerText)")
+    assert [one.partition(" ")[0] for one in titles] == list("abcde") and titles[-1] == "e curves"
+    label = page.value("[...document.querySelectorAll('canvas[role=img]')].at(-1).ariaLabel")
+    assert label == "curves of m = 6: log10 risk, norm squared, train error over time t"
     facts = page.value("document.querySelector('#facts').innerText")
     for words in (
         "n = 64, d = 4, m = 6",

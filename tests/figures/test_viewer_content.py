@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.figures.options import FigureOptions, ViewOptions
 from core.figures.page import page_html
 from core.figures.page_encoding import pieces
+from core.figures.viewer import QUANTITIES, VIEWS
 from core.runs import open_run
 from tests.figures.test_viewer_numbers import random_run
 from tests.networks import Case, at_a_random_point, small_problem
@@ -69,6 +71,11 @@ def differences(own: Any, wanted: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {own!r} for {wanted!r}"
 
 
+def spaced(text: str) -> str:
+    """Return a text with the spaces of one of both: a page has others around its signs."""
+    return text.replace("\u2009", " ").replace(" \u00d7 ", "\u00d7")
+
+
 def is_same(own: Any, wanted: Any) -> bool:
     if is_numeric(wanted):
         left, right = (np.ravel(np.array(one, dtype=np.float64)) for one in (own, wanted))
@@ -76,7 +83,7 @@ def is_same(own: Any, wanted: Any) -> bool:
             left, right, rtol=CLOSE, atol=CLOSE * 1e-3, equal_nan=True
         )
     if is_text(wanted):
-        return flat(own).replace("\u2009", " ") == flat(wanted).replace("\u2009", " ")
+        return spaced(flat(own)) == spaced(flat(wanted))
     return bool(own == wanted)
 
 
@@ -84,14 +91,16 @@ def compare(page: Browser, path: Path) -> list[str]:
     """Return where the content of the viewer differs from that of the exported page."""
     own = numbers_of(page, path)["content"]
     with open_run(path) as run:
-        wanted = data_of(page_html([run]))
+        view = ViewOptions(curves=QUANTITIES)
+        wanted = data_of(page_html([run], VIEWS, FigureOptions(view=view)))
         title = pieces(run.title)
     assert flat(own["title"]) == (flat(title) or "Marginscope")
     (row,), (wanted_row,) = own["rows"], wanted["rows"]
     for panels in (row["panels"], wanted_row["panels"]):
-        margins = panels["margins"]
-        states, notes = (margins.pop(key) for key in ("state", "notes"))
-        margins["said"] = [notes[int(k)].replace("$", "") for k in np.ravel(states)]
+        for kind in {"margins", "curves"} & set(panels):
+            states, notes = (panels[kind].pop(key) for key in ("state", "notes"))
+            panels[kind]["said"] = [notes[int(k)].replace("$", "") for k in np.ravel(states)]
+    assert own["kinds"] == wanted["kinds"] == list(row["panels"])
     found = list(differences(row["panels"], wanted_row["panels"], "panels"))
     found += differences(own["moments"], wanted["moments"], "moments")
     found += differences(own["themes"], wanted["themes"], "themes")

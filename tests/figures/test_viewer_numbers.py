@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import marginscope as ms
 from core.dynamics.rows import reduce_rows
+from core.figures.viewer import QUANTITIES
 from core.observables.margins import flat_outputs
 from core.observables.nodes import outer_classes, outer_signs, positions
 from core.observables.registry import OBSERVABLES
@@ -24,6 +26,13 @@ from tests.support.viewer import READY, numbers_of, write_probe
 PROGRAM = browser_path()
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed")
 PRECISION = 1e-12
+SAME = 1e-9  # of the numbers that are drawn as curves
+# Networks of loops: their activations and parts.
+LOOPS = (
+    {"activation": "relu", "parts": "Vabc"},
+    {"activation": "tanh", "parts": "Vab"},
+    {"activation": "silu", "parts": "Vac"},
+)
 TIMES = (-np.inf, -1.0, 0.5, 2.0, 3.5)
 
 
@@ -35,7 +44,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield one
 
 
-def random_run(path: Path, problem: Problem, seed: int = 0, precision: str = "float64") -> Path:
+def random_run(
+    path: Path,
+    problem: Problem,
+    seed: int = 0,
+    precision: str = "float64",
+    growth: float = 0.7,
+) -> Path:
     """Record a run of random frames; homogeneous networks grow by rho, too."""
     generator = np.random.default_rng(seed)
     recorder = Recorder(path, problem, engine="tests", planned=len(TIMES), temperature_cap=None)
@@ -46,7 +61,7 @@ def random_run(path: Path, problem: Problem, seed: int = 0, precision: str = "fl
             dual = generator.random(problem.dataset.n)
             frames.append(Frame(position, time, 0.0, flat.astype(np.float32), dual))
         else:
-            frames.append(Frame(position, time, 0.7 * position, flat))
+            frames.append(Frame(position, time, growth * position, flat))
     recorder.append(frames)
     recorder.finish("completed")
     return path
@@ -72,8 +87,9 @@ def assert_same_frame(frame: dict[str, Any], run: Run, index: int) -> None:
     room = PRECISION * np.abs(f).max() / run.network.norm_power(run.parameters(index))
     for name in ("hard", "smoothed", "l1"):
         wanted = OBSERVABLES[f"{name}_margin"].value_at(run, index)
-        (got,) = frame["margins"][name]
+        (got,) = frame["measures"][f"{name}_margin"]
         assert got == pytest.approx(wanted, rel=PRECISION, abs=room, nan_ok=True), name
+    assert_same_quantities(frame["measures"], run, index)
     for name, observable in (("norms", "relative_norm"), ("rotations", "rotation")):
         wanted = OBSERVABLES[observable].value_at(run, index)
         np.testing.assert_allclose(frame[name], wanted, rtol=PRECISION, atol=PRECISION)
@@ -84,6 +100,20 @@ def assert_same_frame(frame: dict[str, Any], run: Run, index: int) -> None:
     )
     kinds = np.where(outer_signs(run, index) == 0, run.dataset.classes, outer_classes(run, index))
     assert frame["kinds"].tolist() == kinds.tolist()
+
+
+def assert_same_quantities(measures: dict[str, Any], run: Run, index: int) -> None:
+    """Compare the numbers that the page draws as curves."""
+    for name in QUANTITIES:
+        observable = OBSERVABLES[name]
+        if not observable.applies(run):
+            continue
+        (got,) = measures[name]
+        # A logarithm near 0 has the absolute precision of its argument.
+        room = {"abs": PRECISION} if name == "log10_risk" else {}
+        assert got == pytest.approx(
+            observable.value_at(run, index), rel=SAME, nan_ok=True, **room
+        ), name
 
 
 @pytest.mark.parametrize("case", (*TWO_LAYER, *UNCOMPILED), ids=str)
@@ -99,6 +129,29 @@ def test_runs_in_the_coordinates_of_the_row_space(kind: str, page: Browser, tmp_
     with open_run(path) as run:
         assert run.reduction is not None
     assert_same(page, path)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("settings", LOOPS, ids=str)
+def test_recorded_networks(
+    settings: dict[str, Any], classes: int, page: Browser, tmp_path: Path
+) -> None:
+    generator = np.random.default_rng(1)
+    outputs = () if classes == 2 else (classes,)
+    shapes = {"V": (5, 3), "a": (*outputs, 5), "b": (5,), "c": outputs or (1,)}
+
+    def draw(end: str = "") -> dict[str, Any]:
+        return {f"{one}{end}": generator.standard_normal(shapes[one]) for one in settings["parts"]}
+
+    x, y = generator.standard_normal((12, 3)), np.arange(12) % classes
+    own = {"activation": settings["activation"], "loss": "cross_entropy" if outputs else "logistic"}
+    labels = y if outputs else 2.0 * y - 1.0
+    with ms.record(tmp_path / "a.msrun", x, labels, **own, **draw("0")) as r:
+        for t in range(1, 4):
+            r.frame(t, **draw())
+    with open_run(tmp_path / "a.msrun") as run:
+        assert run.network.kind == "recorded"
+    assert_same(page, tmp_path / "a.msrun")
 
 
 def test_frames_of_float32(page: Browser, tmp_path: Path) -> None:

@@ -48,13 +48,15 @@ globalThis.numbersOf = async (text) => {
     const nodes = network.nodes(run.parameters(index));
     const rho = run.index.rho[index];
     frames.push({
-      flat: run.parameters(index), margins: network.margins(nodes, rho), f: network.outputs(nodes),
+      flat: run.parameters(index), f: network.outputs(nodes),
+      measures: network.measures(nodes, rho),
       norms: network.relativeNorms(nodes), rotations: network.rotations(nodes),
       places: network.places(nodes, rho), kinds: network.kinds(nodes),
     });
   }
   const content = new Content(run, network, rules).content();
-  return JSON.stringify(packed({ frames, index: run.index, content }));
+  const facts = factsOf(run, quantitiesOf(run, network.rules, rules.curves).missing);
+  return JSON.stringify(packed({ frames, index: run.index, content, facts }));
 };
 document.body.dataset.ready = "true";
 """
