@@ -83,6 +83,8 @@ REMEMBERED = {
     "shortcuts": ("_keys",),
     "studies": ("_remembered",),
 }
+# Sets of the keys of open runs, of which only the number matters.
+RUN_KEYS = {"program.theory.judge._wanted"}
 CACHES = {
     *("program.theory.margins._known", "program.theory.final_margins._requested"),
 }
@@ -198,7 +200,9 @@ def _add_value(value: Any, path: str, found: dict[str, str], seen: set[int], dep
     kind = type(value)
     if kind in (SignalInstance, QAction):  # actions are listed by their keys
         return
-    if _is_atom(kind) or _is_plain(value):
+    if path in RUN_KEYS:
+        found[path] = f"{kind.__name__} of {len(value)}"
+    elif _is_atom(kind) or _is_plain(value):
         found[path] = KEY.sub("key=", repr(value))
     elif isinstance(value, list | tuple):
         found[path] = f"{kind.__name__} of {len(value)}"
