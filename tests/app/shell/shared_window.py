@@ -51,6 +51,7 @@ from app.shell.application import Marginscope
 from app.shell.shortcut_keys import DEFAULTS
 from app.shell.tour import TourController
 from app.worker import Worker
+from core.studies.study import Study
 from tests.conftest import PATIENCE
 
 LOG = logging.getLogger("tests.windows")
@@ -65,7 +66,7 @@ VOLATILE = {
     *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_requested_at"),
     *("_n_runs", "_newest", "_named", "_grew", "_train", "answer"),
     *("key", "_key", "_keys", "_pattern", "_sorted", "_watched", "background", "_noted"),
-    *("_picture", "_cursor"),
+    *("_picture", "_cursor", "__METAOBJECT__"),
 }
 # What controllers keep of the user's choices beside the scene.
 REMEMBERED = {
@@ -339,6 +340,7 @@ class SharedWindow:
     dialogs: set[tuple[str, str]]
     files: set[Path]
     values: dict[tuple[str, str], Any]
+    study: Study | None
     follows: bool
     delta: float
 
@@ -376,6 +378,7 @@ class SharedWindow:
             set(),
             files,
             {},
+            program.result._study,
             program.appearance.follows_system,
             program.window.theory.delta.value(),
         )
@@ -443,6 +446,14 @@ class SharedWindow:
         program.export.figure_process.stop()
         program.readout.show_message(program.readout._message)
 
+    def _forget_study_and_story(self) -> None:
+        """Stop the story, and show the first study's result in place of a test's."""
+        program = self.program
+        program.stories.player.stop()
+        program.stories.player._moments = ()
+        if program.result.shown is not None and self.study is not None:
+            program.result.show_study(self.study)
+
     def _turn(self) -> None:
         """Let the event loop do the layouts; hidden widgets no longer limit the window's size."""
         QTest.qWait(20)
@@ -459,6 +470,7 @@ class SharedWindow:
         program.tour.stop()
         program.help.leave_welcome()
         program.training.drop_queue()
+        self._forget_study_and_story()
         if (runner := program.studies.runner) is not None:
             program.studies.close()
             runner.deleteLater()
