@@ -451,7 +451,8 @@ class SharedWindow:
         program = self.program
         program.stories.player.stop()
         program.stories.player._moments = ()
-        if program.result.shown is not None and self.study is not None:
+        program.result.worker.cancel()
+        if any(program.result._drawn) and self.study is not None:
             program.result.show_study(self.study)
 
     def _turn(self) -> None:
@@ -470,7 +471,6 @@ class SharedWindow:
         program.tour.stop()
         program.help.leave_welcome()
         program.training.drop_queue()
-        self._forget_study_and_story()
         if (runner := program.studies.runner) is not None:
             program.studies.close()
             runner.deleteLater()
@@ -486,6 +486,7 @@ class SharedWindow:
         self._put_values_back()
         window.resize(*SIZE)
         program.scenes.show(self.scene)
+        self._forget_study_and_story()
         window.resize(*SIZE)
         if self.has_lost_its_style():
             program.appearance.apply()
