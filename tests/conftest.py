@@ -100,14 +100,25 @@ def no_garbage() -> Iterator[None]:
     GARBAGE.collect_due()
 
 
+@pytest.fixture(scope="module")
+def module_number() -> int:
+    """Return a number that the tests of a file share."""
+    return next(NUMBERS)
+
+
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def own_cache(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """Cache reference margins apart from the user's, empty at the start of every test.
 
-    The folder is made by whoever stores something: pytest looks through all of its folders for the
-    number of a new one, and there would be one for each test.
+    Tests marked `same_margins` share the cache of their file: they compare what is made of margins,
+    not how these are computed. The folder is made by whoever stores something: pytest looks through
+    all of its folders for the number of a new one, and there would be one for each test.
     """
-    folder = tmp_path_factory.getbasetemp() / f"cache-{next(NUMBERS)}"
+    is_shared = request.node.get_closest_marker("same_margins") is not None
+    number = request.getfixturevalue("module_number") if is_shared else next(NUMBERS)
+    folder = tmp_path_factory.getbasetemp() / f"cache-{number}"
     with pytest.MonkeyPatch.context() as environment:  # `monkeypatch` itself is undone early
         environment.setenv("MARGINSCOPE_CACHE", str(folder))
         yield folder / "margins"

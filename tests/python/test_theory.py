@@ -180,6 +180,7 @@ def test_ctrl_c_ends_a_computation(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------------------------ verdicts
 
 
+@pytest.mark.same_margins
 def test_verdicts_are_those_of_the_command_line(run: ms.Run, capsys: Any) -> None:
     found = run.theorems(limit=5.0)
     theirs = as_json(capsys, "theorems", run.path, "--limit", 5)
@@ -197,6 +198,7 @@ def test_verdicts_are_those_of_the_command_line(run: ms.Run, capsys: Any) -> Non
                 assert moment == f"10^{known!r}"
 
 
+@pytest.mark.same_margins
 def test_margins_that_are_known_are_used(run: ms.Run) -> None:
     known = run.margins(["gamma_gl", "gamma_ntk"])
     two = [

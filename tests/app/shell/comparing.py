@@ -45,13 +45,18 @@ def snapshots(program: Marginscope) -> tuple[RunSnapshot, ...]:
 
 
 def is_settled(program: Marginscope) -> bool:
-    """Return True if the first plot's values of all frames are there."""
-    known = answer(program)
-    if known is None or program.compare.model.calculator.busy:
-        return False
-    count = [run.run.frames for run in program.compare.model.runs]
-    by_rank = known.answer.question.is_by_rank
-    return by_rank or [one.coordinates.size for one in snapshots(program)] == count
+    """Return True if the values of all frames are there, in every plot."""
+    model = program.compare.model
+    answers = [model.answers.get(name) for name in page(program).grid.plots]
+    count = [run.run.frames for run in model.runs]
+    return not model.calculator.busy and all(
+        known is not None
+        and (
+            known.answer.question.is_by_rank
+            or [one.coordinates.size for one in known.snapshots] == count
+        )
+        for known in answers
+    )
 
 
 def settled(program: Marginscope, qtbot: QtBot) -> None:

@@ -51,6 +51,7 @@ from app.shell.application import Marginscope
 from app.shell.shortcut_keys import DEFAULTS
 from app.shell.tour import TourController
 from app.worker import Worker
+from core.studies.study import Study
 from tests.conftest import PATIENCE
 
 LOG = logging.getLogger("tests.windows")
@@ -65,7 +66,7 @@ VOLATILE = {
     *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_requested_at"),
     *("_n_runs", "_newest", "_named", "_grew", "_train", "answer"),
     *("key", "_key", "_keys", "_pattern", "_sorted", "_watched", "background", "_noted"),
-    *("_picture", "_cursor"),
+    *("_picture", "_cursor", "__METAOBJECT__"),
 }
 # What controllers keep of the user's choices beside the scene.
 REMEMBERED = {
@@ -83,6 +84,8 @@ REMEMBERED = {
     "shortcuts": ("_keys",),
     "studies": ("_remembered",),
 }
+# Sets of the keys of open runs, of which only the number matters.
+RUN_KEYS = {"program.theory.judge._wanted"}
 CACHES = {
     *("program.theory.margins._known", "program.theory.final_margins._requested"),
 }
@@ -198,7 +201,9 @@ def _add_value(value: Any, path: str, found: dict[str, str], seen: set[int], dep
     kind = type(value)
     if kind in (SignalInstance, QAction):  # actions are listed by their keys
         return
-    if _is_atom(kind) or _is_plain(value):
+    if path in RUN_KEYS:
+        found[path] = f"{kind.__name__} of {len(value)}"
+    elif _is_atom(kind) or _is_plain(value):
         found[path] = KEY.sub("key=", repr(value))
     elif isinstance(value, list | tuple):
         found[path] = f"{kind.__name__} of {len(value)}"
@@ -335,6 +340,7 @@ class SharedWindow:
     dialogs: set[tuple[str, str]]
     files: set[Path]
     values: dict[tuple[str, str], Any]
+    study: Study | None
     follows: bool
     delta: float
 
@@ -372,6 +378,7 @@ class SharedWindow:
             set(),
             files,
             {},
+            program.result._study,
             program.appearance.follows_system,
             program.window.theory.delta.value(),
         )
@@ -439,6 +446,15 @@ class SharedWindow:
         program.export.figure_process.stop()
         program.readout.show_message(program.readout._message)
 
+    def _forget_study_and_story(self) -> None:
+        """Stop the story, and show the first study's result in place of a test's."""
+        program = self.program
+        program.stories.player.stop()
+        program.stories.player._moments = ()
+        program.result.worker.cancel()
+        if any(program.result._drawn) and self.study is not None:
+            program.result.show_study(self.study)
+
     def _turn(self) -> None:
         """Let the event loop do the layouts; hidden widgets no longer limit the window's size."""
         QTest.qWait(20)
@@ -470,6 +486,7 @@ class SharedWindow:
         self._put_values_back()
         window.resize(*SIZE)
         program.scenes.show(self.scene)
+        self._forget_study_and_story()
         window.resize(*SIZE)
         if self.has_lost_its_style():
             program.appearance.apply()

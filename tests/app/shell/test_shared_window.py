@@ -57,6 +57,9 @@ def test_a_window_that_was_reset_equals_a_new_one(pool: WindowPool, qtbot: QtBot
     pool.put_back()
     assert pool.get() is program
     assert compare(new, state_of(program)) == []
+    program.files.replace(())  # the runs are opened again, under other keys
+    pool.put_back()
+    assert pool.get() is program
     program.actions["run"].setToolTip("changed by a test")  # which no reset takes back
     pool.put_back()
     other = pool.get()
