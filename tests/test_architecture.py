@@ -704,10 +704,19 @@ def test_foreign_code_is_told_from_other_code(subtests: pytest.Subtests) -> None
 # --------------------------------------------------------------------------------------- text
 
 
+HAS_GIT = bool(shutil.which("git")) and (ROOT / ".git").exists()
+
+
 @cache
 def tracked_files() -> list[Path]:
-    """Return the text files that git knows or would add; without git those of the folders."""
-    if shutil.which("git") and (ROOT / ".git").exists():
+    """Return the text files among them."""
+    return sorted(path for path in kept_files() if path.is_file() and is_text(path))
+
+
+@cache
+def kept_files() -> list[Path]:
+    """Return the files that git knows or would add; without git those of the folders."""
+    if HAS_GIT:
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
         paths = [ROOT / name for name in done.stdout.split("\0") if name]
@@ -716,7 +725,21 @@ def tracked_files() -> list[Path]:
         paths = [path for name in folders for path in (ROOT / name).rglob("*")]
         made = ROOT / "resources" / "site"  # by `make docs`
         paths = [path for path in paths if made not in path.parents] + list(ROOT.glob("*"))
-    return sorted(path for path in paths if path.is_file() and is_text(path))
+    return paths
+
+
+TOP = {
+    *(".ci", ".github", ".gitignore", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md"),
+    *("LICENSE", "Makefile", "README.md", "app", "build.spec", "constraints.txt", "core", "docs"),
+    *("marginscope", "pyproject.toml", "resources", "tests"),
+}
+
+
+@pytest.mark.skipif(not HAS_GIT, reason="what is kept is known to git alone")
+def test_only_what_belongs_there_lies_at_the_top() -> None:
+    """Examples and commands write beside where they are started; none of that is kept."""
+    names = {path.relative_to(ROOT).parts[0] for path in kept_files() if path.exists()}
+    assert names == TOP
 
 
 def is_text(path: Path) -> bool:
