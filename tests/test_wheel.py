@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import compileall
 import os
 import re
 import shutil
@@ -160,12 +161,16 @@ def test_the_package_of_the_documents_is_built_trusted_and_trained(
 
 @pytest.mark.slow
 def test_two_wheels_of_one_source_are_equal(tmp_path: Path) -> None:
+    """Also where the program has run in one of the folders, and left its bytecode."""
     wheels = []
     for name in ("first", "second"):
         folder = tmp_path / name
         left = shutil.ignore_patterns("__pycache__")
         for part in PARTS:
             shutil.copytree(ROOT / part, folder / part, ignore=left)
+        if name == "second":
+            assert compileall.compile_dir(folder, quiet=1)
+            assert (folder / "resources" / "__pycache__").is_dir()
         for part in BESIDE:
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
             copy(ROOT / part, folder / part)
