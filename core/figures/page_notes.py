@@ -32,7 +32,7 @@ Notes = Sequence[Sequence[PageNote]]
 
 
 def note_times(notes: Notes) -> list[float]:
-    """Return log10 t of all notes, which a page has a moment for."""
+    """Return log10 t of all notes; a page has a moment for each."""
     return [float(note.log10_time) for some in notes for note in some]
 
 

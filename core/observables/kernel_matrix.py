@@ -22,8 +22,8 @@ from core.runs import Run
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-# More examples are thinned: a picture has no more pixels. One of 200 examples takes 3 ms at
-# m = 256, d = 64, 20 ms at the most; one of 48 examples of a head takes 30 ms.
+# Larger data are thinned to MOST examples, about the pixels of a plot. The kernel of 200 examples
+# takes 3 ms at m = 256, d = 64, and 20 ms at most; that of 48 examples of a head takes 30 ms.
 MOST, FEWEST = 200, 24
 WORK = 2e8  # multiplications of a frame
 MOST_SINGLY = 48  # examples whose gradients are computed one at a time
