@@ -130,6 +130,30 @@ class StandardNetwork(NetworkSection):
         return self.init in SMALL
 
 
+def draw_normal(init: str, shape: Shape, generator: Generator) -> dict[str, Array]:
+    """Draw a and then V, independent normal entries.
+
+    Parameters
+    ----------
+    init : str
+        A key of INIT_SCALES, for the deviation of all entries; else a ~ N(0, 1/m), V ~ N(0, I/d).
+    shape : Shape
+        Width and dimension.
+    generator : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    dict of str to array
+        "a" (m,) and "V" (m, d).
+    """
+    a = generator.standard_normal(shape.m)
+    V = generator.standard_normal((shape.m, shape.d))
+    if init in INIT_SCALES:
+        return {"a": INIT_SCALES[init] * a, "V": INIT_SCALES[init] * V}
+    return {"a": a / np.sqrt(shape.m), "V": V / np.sqrt(shape.d)}
+
+
 def _of_scale(section: StandardNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
     """Draw a balanced start, or one that the outer layer dominates, as the setting defines them."""
     m, size = shape.m, section.scale / np.sqrt(shape.m)
@@ -175,12 +199,7 @@ class Standard(TwoLayer):
         """
         if section.init in SMALL:
             return _of_scale(section, shape, generator)
-        a = generator.standard_normal(shape.m)
-        V = generator.standard_normal((shape.m, shape.d))
-        if section.init in INIT_SCALES:
-            scale = INIT_SCALES[section.init]
-            return {"a": scale * a, "V": scale * V}
-        return {"a": a / np.sqrt(shape.m), "V": V / np.sqrt(shape.d)}
+        return draw_normal(section.init, shape, generator)
 
     def effective(self, flat: Any) -> tuple[Any, Any]:
         return flat[: self.m], flat[self.m :].reshape(self.m, self.d)

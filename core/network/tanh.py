@@ -14,7 +14,7 @@ from numpy.random import Generator
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer
 from core.network.recorded_network import OTHER, Phi
 from core.network.section import FILE_MEANING, NORMAL_MEANING, NetworkSection
-from core.network.standard import INIT_SCALES
+from core.network.standard import draw_normal
 from core.settings import setting
 
 
@@ -77,12 +77,7 @@ class Tanh(TwoLayer):
     @staticmethod
     def initial(section: TanhNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """Draw a and then V, as the standard network does from the same seed."""
-        a = generator.standard_normal(shape.m)
-        V = generator.standard_normal((shape.m, shape.d))
-        if section.init in INIT_SCALES:
-            scale = INIT_SCALES[section.init]
-            return {"a": scale * a, "V": scale * V}
-        return {"a": a / np.sqrt(shape.m), "V": V / np.sqrt(shape.d)}
+        return draw_normal(section.init, shape, generator)
 
     def effective(self, flat: Any) -> tuple[Any, Any]:
         return flat[: self.m], flat[self.m :].reshape(self.m, self.d)
