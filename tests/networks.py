@@ -106,6 +106,7 @@ LINEAR_PREDICTORS = (
     Case("diagonal_linear", settings={"form": "squares", "init": "random"}),
     Case("deep_linear", "exponential", settings={"init": "random", "scale": 1.0}),
     Case("deep_linear", settings={"init": "random", "layers": 2, "scale": 1.0}),
+    Case("deep_linear", settings={"init": "random", "rows": 7, "scale": 1.0}),
 )
 
 OWN_NETWORK = '''

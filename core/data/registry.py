@@ -19,6 +19,7 @@ from core.data.dataset import Dataset
 from core.data.files import FileData
 from core.data.image_files import CifarData, MnistData
 from core.data.images import DigitsData
+from core.data.matrix import MatrixData
 from core.data.modular import ModularData
 from core.data.parity import MixtureData, ParityData, XorData
 from core.data.points import PointsData
@@ -43,6 +44,7 @@ DATA: Registry[type[DataSection]] = Registry(
     RegressionData,
     SpuriousData,
     OrthonormalData,
+    MatrixData,
     ModularData,
     DigitsData,
     PointsData,

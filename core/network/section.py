@@ -56,6 +56,9 @@ class NetworkSection(Section):
             f"run file holds; choose a smaller {self.shrinks}"
         )
 
+    def check_dimension(self, d: int) -> None:
+        """Raise RuleError if the network cannot read inputs of d coordinates."""
+
     @model_validator(mode="after")
     def _width_or_file(self) -> NetworkSection:
         if self.init != "file" and self.m is None:

@@ -21,7 +21,7 @@ from core.data.dataset import Dataset, TestSet
 from core.data.numpy_files import NpzFile
 from core.data.registry import draw
 from core.data.section import FileSection
-from core.errors import InputError
+from core.errors import InputError, RuleError
 from core.losses import LossFunction, loss_named
 from core.network.custom import CustomNetwork, with_code
 from core.network.normalised_network import BatchNormNetwork
@@ -168,7 +168,11 @@ def _check(shapes: Mapping[str, tuple[int, ...]], block: Block, path: Path, m: i
 
 
 def check_size(section: NetworkSection, d: int, k: int) -> None:
-    """Raise InputError for a network too large for a run file at d inputs and k outputs."""
+    """Raise InputError for a network that cannot read d inputs, or is too large for a run file."""
+    try:
+        section.check_dimension(d)
+    except RuleError as error:
+        raise InputError(f"{error}.") from None
     sentence = section.too_large(d, k)
     if sentence:
         raise InputError(f"network: {sentence}.")

@@ -165,10 +165,13 @@ class DeepLinearMargin(SampleMargin):
     label = "gamma_deep"
     factor = 1.0
     most_examples = MOST_POINTS
-    where = 'network.kind = "linear" or "deep_linear", data of two classes'
+    where = 'network.kind = "linear", or "deep_linear" with rows = 1, data of two classes'
 
     def applies(self, problem: Problem) -> bool:
-        return has_binary_labels(problem) and isinstance(problem.network, Linear | DeepLinear)
+        network = problem.network
+        if isinstance(network, DeepLinear) and network.rows > 1:
+            return False
+        return has_binary_labels(problem) and isinstance(network, Linear | DeepLinear)
 
     def key(self, problem: Problem) -> str:
         return data_key(problem, problem.network.degree)

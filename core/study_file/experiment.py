@@ -269,6 +269,8 @@ class Experiment(Section):
                     f"of a run file; choose a smaller {name} or d",
                     keys=(key, "data.d"),
                 )
+        if d is not None:
+            self.network.check_dimension(d)
         # If a file defines d, check d = 1: too large then is too large for any d.
         too_large = self.network.too_large(1 if d is None else d, 1)
         if too_large:

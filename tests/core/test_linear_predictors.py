@@ -34,7 +34,7 @@ def dense_coefficients(network: LinearPredictor, flat: np.ndarray) -> np.ndarray
         product = blocks[0]
         for block in blocks[1:]:
             product = block @ product
-        return np.asarray(product)
+        return np.asarray(product).reshape(-1)
     if "w" in network.unpack(flat):
         return np.asarray((blocks[0] ** 2 - blocks[1] ** 2).sum(axis=0))
     return np.asarray(np.prod(blocks, axis=0).sum(axis=0))
