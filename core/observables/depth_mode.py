@@ -1,7 +1,7 @@
 """Exact curves of linear networks of any depth, from a balanced start.
 
-Balanced layers along one singular vector move by da/dt = L a^(2-2/L) (s - a): a is the strength of
-the mode of a deep linear network, or a coefficient of a diagonal one. In the variable
+Balanced layers along singular vectors of the target move by da/dt = L a^(2-2/L) (s - a): a is the
+strength of a mode of a deep linear network, or a coefficient of a diagonal one. In the variable
 x = ln(a/(s - a)) the time is dt/dx = a^(2/L-1)/(L s), which is smooth and positive, so that
 Gauss-Legendre sums give t(x) to rounding and Newton's method inverts them. For L = 2 it is Saxe's
 sigmoid, and for L = 4 there is a closed form, which the tests use (docs/theory.md, 4.17).
@@ -22,8 +22,9 @@ from core.observables.linear_modes import (
     coefficients,
     curvature,
     flow_condition,
-    start_along_target,
+    start_in_modes,
     target,
+    target_modes,
 )
 from core.observables.observable import cached_per_run
 from core.observables.prediction import Prediction
@@ -141,13 +142,39 @@ def is_deep(run: Run) -> bool:
 
 
 @cached_per_run
-def _deep_curve(run: Run) -> DepthCurve:
-    length, along, _ = start_along_target(run)
-    return DepthCurve.from_start(length, along, run.network.degree)
+def _mode_curves(run: Run) -> tuple[DepthCurve | None, ...]:
+    """Return the curve of each mode; None for one that the start lacks, which stays 0."""
+    (_, values), (strengths, _) = target_modes(run), start_in_modes(run)
+    return tuple(
+        DepthCurve.from_start(s, a, run.network.degree) if a > 0.0 else None
+        for s, a in zip(values.tolist(), strengths.tolist(), strict=True)
+    )
+
+
+def predict_modes(run: Run, t: Array) -> Array:
+    """Return the strength of each mode of an aligned start.
+
+    Parameters
+    ----------
+    run : Run
+        Run of a deep linear network to which `aligned_condition` does not object.
+    t : array (T,)
+        Times.
+
+    Returns
+    -------
+    array (T, r)
+        Strengths, in the order of `target_modes`.
+    """
+    scaled = curvature(run) * np.asarray(t, dtype=np.float64)
+    still = np.zeros(scaled.shape)
+    columns = [still if one is None else one.values(scaled) for one in _mode_curves(run)]
+    return np.stack(columns, axis=1)
 
 
 def deep_values(run: Run, t: Array) -> Array:
-    return _deep_curve(run).values(curvature(run) * t)
+    _, values = target_modes(run)
+    return np.asarray(predict_modes(run, t) @ (values / np.linalg.norm(values)))
 
 
 @cached_per_run
@@ -164,7 +191,8 @@ def log10_risk_at(run: Run, squared: Array) -> Array:
 
 
 def deep_risk(run: Run, t: Array) -> Array:
-    return log10_risk_at(run, (deep_values(run, t) - _deep_curve(run).s) ** 2)
+    _, values = target_modes(run)
+    return log10_risk_at(run, ((predict_modes(run, t) - values) ** 2).sum(axis=1))
 
 
 # ---------------------------------------------------------------------------- diagonal networks

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from core.network.deep_linear import DeepLinear, singular_frames
 from core.network.linear import Linear
 from core.network.linear_predictor import LinearPredictor
 from core.network.parametrisation import Network
@@ -18,6 +19,7 @@ from core.runs import Run
 Array = NDArray[np.float64]
 PROBES = 16
 ROUNDING = 1e-9  # of what is taken for equal
+ZERO = 1e-14  # of the largest strength at the start, below which a mode is not there
 BALANCE = "the difference of W'W of each layer and W W' of the one before it"
 
 
@@ -163,25 +165,46 @@ MODE = Observable(
 )
 
 
-def start_along_target(run: Run) -> tuple[float, float, float]:
-    """Return |s|, <s/|s|, beta(0)> and the length of beta(0) across s, for the target s."""
-    s, beta = target(run), coefficients(run.network, run.origin)
+@cached_per_run
+def target_modes(run: Run) -> tuple[Array, Array]:
+    """Return the modes of the target s as vectors of its space, (r, D), and their strengths (r,).
+
+    Of a product of matrices they are the singular vectors u v', row after row, and the singular
+    values of s read as a matrix; of any other network s/|s| and |s|. No modes where s = 0.
+    """
+    s, network = target(run), run.network
+    if isinstance(network, DeepLinear) and network.rows > 1:
+        left, values, right = singular_frames(s.reshape(network.rows, -1))
+        return np.einsum("kr,dr->rkd", left, right).reshape(values.size, s.size), values
     length = float(np.linalg.norm(s))
-    component = float(beta @ s) / length if length > 0.0 else 0.0
-    across = float(np.linalg.norm(beta - component * s / length)) if length > 0.0 else 0.0
-    return length, component, across
+    return (s[None] / length, np.array([length])) if length > 0.0 else (s[None][:0], np.zeros(0))
+
+
+def start_in_modes(run: Run) -> tuple[Array, float]:
+    """Return the strength of each mode of the target at t = 0, (r,), and the length of the rest."""
+    directions, _ = target_modes(run)
+    beta = coefficients(run.network, run.origin)
+    strengths = directions @ beta
+    rest = float(np.linalg.norm(beta - strengths @ directions))
+    strengths[np.abs(strengths) <= ZERO * np.abs(strengths).max(initial=0.0)] = 0.0
+    return strengths, rest
 
 
 def aligned_condition(run: Run) -> str:
-    """Return why the curve of one mode does not apply to a linear network; "" if it does."""
+    """Return why the curves of modes do not apply to a linear network; "" if they do."""
     if sentence := flow_condition(run):
         return sentence
-    length, component, across = start_along_target(run)
-    if not length > 0.0:
+    strengths, rest = start_in_modes(run)
+    if not strengths.size:
         return "the targets do not depend linearly on the inputs: X'y = 0"
-    if across > ROUNDING * abs(component) or not component > 0.0:
-        return "the start is not aligned: f(0) is not a positive multiple of the target <s, x>"
-    return ""
+    highest = float(strengths.max())
+    if rest <= ROUNDING * highest and highest > 0.0 and float(strengths.min()) >= 0.0:
+        return ""
+    if strengths.size > 1:
+        return (
+            "the start is not aligned: the product of the layers is not a sum of the target's modes"
+        )
+    return "the start is not aligned: f(0) is not a positive multiple of the target <s, x>"
 
 
 OBSERVABLES = (

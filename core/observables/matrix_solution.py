@@ -15,14 +15,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.network.deep_linear import DeepLinear
 from core.network.linear import Linear
-from core.observables.linear_modes import (
-    WHERE,
-    curvature,
-    flow_condition,
-    is_linear,
-    target,
-)
+from core.observables.linear_modes import WHERE, curvature, flow_condition, target
 from core.observables.observable import cached_per_run
 from core.observables.prediction import Prediction
 from core.runs import Run
@@ -119,18 +114,30 @@ def _orthonormal(A: Array) -> Array:
 # ------------------------------------------------------------------------------------ of a run
 
 
+def has_two_layers(run: Run) -> bool:
+    """Return True for a linear network of two layers on real targets, of any number of outputs."""
+    network = run.network
+    two = isinstance(network, Linear) or (isinstance(network, DeepLinear) and network.degree == 2)
+    return two and run.dataset.real
+
+
 @cached_per_run
 def solution_of(run: Run) -> MatrixSolution:
     """Return the solution for the data and the start of a run, in the time c t."""
-    assert isinstance(run.network, Linear)
-    a, V = run.network.unpack(run.origin).values()
-    return MatrixSolution.from_start(target(run)[None], V, a[None])
+    network = run.network
+    if isinstance(network, DeepLinear):
+        W1, W2 = network.matrices(run.origin)
+    else:
+        a, W1 = network.unpack(run.origin).values()
+        W2 = a[None]
+    S = target(run).reshape(W2.shape[0], W1.shape[1])
+    return MatrixSolution.from_start(S, W1, W2)
 
 
 def products(run: Run, t: Array) -> Array:
-    """Return beta (T, D) at times t (T,) of a run."""
+    """Return beta (T, D) at times t (T,) of a run; products of matrices row after row."""
     solution, scale = solution_of(run), curvature(run)
-    return np.array([solution.product(scale * one)[0] for one in t.tolist()])
+    return np.array([solution.product(scale * one).reshape(-1) for one in t.tolist()])
 
 
 def mode_values(run: Run, t: Array) -> Array:
@@ -165,7 +172,7 @@ PREDICTIONS = (
         FORMULA,
         SOURCE,
         mode_values,
-        is_linear,
+        has_two_layers,
         condition,
         WHERE,
         tex=TEX,
@@ -178,7 +185,7 @@ PREDICTIONS = (
         FORMULA,
         SOURCE,
         risk_values,
-        is_linear,
+        has_two_layers,
         condition,
         WHERE,
         tex=TEX,

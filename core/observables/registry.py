@@ -24,6 +24,7 @@ from core.observables import (
     fourier,
     linear_modes,
     margins,
+    matrix_modes,
     matrix_solution,
     nodes,
     norm_margins,
@@ -115,6 +116,7 @@ OBSERVABLES: Registry[Observable] = Registry(
     *fourier.OBSERVABLES,
     *norm_margins.OBSERVABLES,
     *linear_modes.OBSERVABLES,
+    *matrix_modes.OBSERVABLES,
     *tangent_kernel.OBSERVABLES,
     *collapse.OBSERVABLES,
     *population.OBSERVABLES,
@@ -133,6 +135,7 @@ PREDICTIONS: Registry[Prediction] = Registry(
     *saxe_mode.PREDICTIONS,
     *matrix_solution.PREDICTIONS,
     *depth_mode.PREDICTIONS,
+    *matrix_modes.PREDICTIONS,
     *population.PREDICTIONS,
     on_added=_add_columns,
 )

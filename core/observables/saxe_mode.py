@@ -11,7 +11,8 @@ from core.observables.linear_modes import (
     aligned_condition,
     curvature,
     is_linear,
-    start_along_target,
+    start_in_modes,
+    target_modes,
 )
 from core.observables.prediction import Prediction
 from core.runs import Run
@@ -45,8 +46,8 @@ def saxe_curve(t: Array, s: float, start: float) -> Array:
 
 
 def values(run: Run, t: Array) -> Array:
-    length, component, _ = start_along_target(run)
-    return saxe_curve(curvature(run) * t, length, component)
+    (_, (length,)), ((strength,), _) = target_modes(run), start_in_modes(run)
+    return saxe_curve(curvature(run) * t, float(length), float(strength))
 
 
 PREDICTIONS = (
