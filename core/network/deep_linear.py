@@ -158,7 +158,7 @@ class DeepLinear(LinearPredictor):
         *inner, last = self.unpack(flat).values()
         return [*inner, last.reshape(self.rows, self.m)]
 
-    def product(self, flat: Any) -> Any:
+    def multiply_layers(self, flat: Any) -> Any:
         """Return W_L ... W_1, (k, d/k)."""
         *inner, product = self.matrices(flat)
         for W in reversed(inner):
@@ -166,7 +166,7 @@ class DeepLinear(LinearPredictor):
         return product
 
     def coefficients(self, flat: Any) -> Any:
-        return self.product(flat).reshape(-1)
+        return self.multiply_layers(flat).reshape(-1)
 
     def push_coefficients(self, flat: Array, direction: Array) -> Array:
         (*inner, product), (*changes, along) = self.matrices(flat), self.matrices(direction)

@@ -33,6 +33,7 @@ FIXED: dict[str, dict[str, object]] = {
     "digits": {},
     "spurious": {},
     "orthonormal": {},
+    "matrix": {"rows": 5},
 }
 
 

@@ -133,7 +133,7 @@ def test_starts_are_balanced_and_have_equal_singular_values(init: str, m: int) -
     }
     at = resolve_problem(build_experiment(made, "test"))
     assert isinstance(at.network, DeepLinear)
-    product = at.network.product(at.start.parameters)
+    product = at.network.multiply_layers(at.start.parameters)
     values = np.linalg.svd(product)[1]
     assert np.allclose(values[: min(m, 4)], 0.01, rtol=1e-12)
     assert np.allclose(values[min(m, 4) :], 0.0, atol=1e-15)

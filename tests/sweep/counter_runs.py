@@ -337,6 +337,15 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
             literally("3.0", "1.0"),
         ),
     ),
+    "saxe14-maps": (
+        # Long steps from random starts: no curve is exact, and nothing is conserved.
+        changed(
+            "network.init=random; dynamics.kind=gd; dynamics.step=0.3; recording.spacing=log; "
+            "recording.frames=40; run.seed=[0]"
+        ),
+        # A target with four equal modes, which are learned at once.
+        changed("recording.frames=40; run.seed=[0]; data.singular_values=[1, 1, 1, 1]"),
+    ),
     "saxe14-modes": (
         changed(
             "dynamics.kind=gd; dynamics.step=0.5; recording.spacing=log; recording.frames=40; "

@@ -93,6 +93,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "saad95-online": ("data.d=8", "dynamics.until_log10_time=-1", "recording.log10_times=[]"),
     "saad95-plateau": ("network.m=4", "dynamics.until_log10_time=0", "recording.log10_times=[]"),
     "saxe14-depth": ("network.m=4", "dynamics.until_log10_time=0"),
+    "saxe14-maps": ("network.m=4", "dynamics.until_log10_time=0"),
     "saxe14-modes": ("network.m=4", "dynamics.until_log10_time=0"),
     "telgarsky22-figure-1": ("data.d=4", "data.n=8", "network.m=8"),
     "telgarsky22-figure-1-shares": ("data.d=4", "data.n=8", "network.m=8"),
