@@ -64,6 +64,7 @@ def small_problem(
 ) -> Problem:
     """Return a problem with Gaussian-like data of the case's classes and the paper's start."""
     network = {"kind": case.kind, "m": m, **case.settings}
+    d += -d % int(case.settings.get("rows", 1))  # a matrix of this many rows
     experiment = build_experiment(
         {
             "data": {"d": d, "n": n, **tables.get("data", {})},
@@ -106,7 +107,7 @@ LINEAR_PREDICTORS = (
     Case("diagonal_linear", settings={"form": "squares", "init": "random"}),
     Case("deep_linear", "exponential", settings={"init": "random", "scale": 1.0}),
     Case("deep_linear", settings={"init": "random", "layers": 2, "scale": 1.0}),
-    Case("deep_linear", settings={"init": "random", "rows": 7, "scale": 1.0}),
+    Case("deep_linear", settings={"init": "random", "rows": 2, "scale": 1.0}),
 )
 
 OWN_NETWORK = '''

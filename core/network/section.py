@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import model_validator
 
-from core.errors import RuleError
+from core.errors import InputError, RuleError
 from core.settings import MAX_ELEMENTS, MAX_SEED, SEED_MEANING, Section, setting
 
 FILE_MEANING = "file: from init_path"
@@ -58,6 +58,15 @@ class NetworkSection(Section):
 
     def check_dimension(self, d: int) -> None:
         """Raise RuleError if the network cannot read inputs of d coordinates."""
+
+    def check_sizes(self, d: int, k: int) -> None:
+        """Raise InputError if d inputs cannot be read, or k outputs are too many for a run file."""
+        try:
+            self.check_dimension(d)
+        except RuleError as error:
+            raise InputError(f"{error}.") from None
+        if sentence := self.too_large(d, k):
+            raise InputError(f"network: {sentence}.")
 
     @model_validator(mode="after")
     def _width_or_file(self) -> NetworkSection:

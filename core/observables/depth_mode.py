@@ -167,8 +167,8 @@ def predict_modes(run: Run, t: Array) -> Array:
         Strengths, in the order of `target_modes`.
     """
     scaled = curvature(run) * np.asarray(t, dtype=np.float64)
-    still = np.zeros(scaled.shape)
-    columns = [still if one is None else one.values(scaled) for one in _mode_curves(run)]
+    absent = np.zeros(scaled.shape)
+    columns = [absent if one is None else one.values(scaled) for one in _mode_curves(run)]
     return np.stack(columns, axis=1)
 
 

@@ -181,24 +181,24 @@ def target_modes(run: Run) -> tuple[Array, Array]:
 
 
 def start_in_modes(run: Run) -> tuple[Array, float]:
-    """Return the strength of each mode of the target at t = 0, (r,), and the length of the rest."""
+    """Return the strength of each mode of the target at t = 0, (r,), and the length outside."""
     directions, _ = target_modes(run)
     beta = coefficients(run.network, run.origin)
     strengths = directions @ beta
-    rest = float(np.linalg.norm(beta - strengths @ directions))
+    remainder = float(np.linalg.norm(beta - strengths @ directions))
     strengths[np.abs(strengths) <= ZERO * np.abs(strengths).max(initial=0.0)] = 0.0
-    return strengths, rest
+    return strengths, remainder
 
 
 def aligned_condition(run: Run) -> str:
     """Return why the curves of modes do not apply to a linear network; "" if they do."""
     if sentence := flow_condition(run):
         return sentence
-    strengths, rest = start_in_modes(run)
+    strengths, remainder = start_in_modes(run)
     if not strengths.size:
         return "the targets do not depend linearly on the inputs: X'y = 0"
     highest = float(strengths.max())
-    if rest <= ROUNDING * highest and highest > 0.0 and float(strengths.min()) >= 0.0:
+    if remainder <= ROUNDING * highest and highest > 0.0 and float(strengths.min()) >= 0.0:
         return ""
     if strengths.size > 1:
         return (

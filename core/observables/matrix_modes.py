@@ -42,7 +42,7 @@ def strength(number: int, run: Run, index: int) -> float:
     return float(target_modes(run)[0][number - 1] @ beta)
 
 
-def outside(run: Run, index: int) -> float:
+def length_outside(run: Run, index: int) -> float:
     """Return the length of the product without its modes at a frame; NaN for other networks."""
     if not has_several_outputs(run):
         return float("nan")
@@ -99,7 +99,7 @@ OBSERVABLES = (
         "product outside the modes",
         "|B - sum_r u_r v_r' (u_r' B v_r)|, B = W_L ... W_1; 0 for aligned starts",
         SOURCE,
-        outside,
+        length_outside,
         applies=has_several_outputs,
         where=WHERE,
         tex=r"|B-\sum_r u_r v_r^T(u_r^T B v_r)|_F",

@@ -21,7 +21,7 @@ from core.data.dataset import Dataset, TestSet
 from core.data.numpy_files import NpzFile
 from core.data.registry import draw
 from core.data.section import FileSection
-from core.errors import InputError, RuleError
+from core.errors import InputError
 from core.losses import LossFunction, loss_named
 from core.network.custom import CustomNetwork, with_code
 from core.network.normalised_network import BatchNormNetwork
@@ -117,7 +117,7 @@ def read_arrays(
         widths = {shape[0] for shape in outer or file.shapes.values() if shape and shape[0] > 0}
         width = section.m if section.m is not None else min(widths, default=1)
         # Check the size before allocating arrays, although only their shapes are used here.
-        check_size(section.model_copy(update={"m": width}), x.shape[1], k)
+        section.model_copy(update={"m": width}).check_sizes(x.shape[1], k)
         blocks = _all_blocks(section, Shape(width, x, k))
         for block in blocks:
             _check(file.shapes, block, path, width, x.shape[1])
@@ -165,17 +165,6 @@ def _check(shapes: Mapping[str, tuple[int, ...]], block: Block, path: Path, m: i
             f"network.init_path: {block.name} in {path} has shape {shape}; with "
             f"m = {m} and d = {d} it must be {block.shape}."
         )
-
-
-def check_size(section: NetworkSection, d: int, k: int) -> None:
-    """Raise InputError for a network that cannot read d inputs, or is too large for a run file."""
-    try:
-        section.check_dimension(d)
-    except RuleError as error:
-        raise InputError(f"{error}.") from None
-    sentence = section.too_large(d, k)
-    if sentence:
-        raise InputError(f"network: {sentence}.")
 
 
 # -------------------------------------------------------------------------------------- problems
@@ -326,7 +315,7 @@ def resolve_problem(
     else:
         assert section.m is not None  # ensured by the section's validator
         width = section.m
-        check_size(section, dataset.d, _outputs(dataset))
+        section.check_sizes(dataset.d, _outputs(dataset))
         shape = Shape(width, dataset.x, _outputs(dataset), dataset.y)
         arrays = initial_arrays(section, shape, network_generator)
     network = build_network(section, Shape(width, dataset.x, _outputs(dataset)), arrays)

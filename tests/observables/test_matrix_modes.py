@@ -161,7 +161,7 @@ def test_the_four_modes_are_learned_one_after_another(layers: int, tmp_path: Pat
             assert np.interp(s / 2.0, strengths, run.t) == pytest.approx(half, abs=0.01)
             landmark = OBSERVABLES[f"mode_{number}"].landmark
             assert landmark is not None
-            assert landmark(run).value == pytest.approx(s, rel=1e-12)  # type: ignore[union-attr]
+            assert landmark(run).value == pytest.approx(s, rel=1e-12)
         assert OBSERVABLES["mode_rest"].trace(run).max() <= 1e-9
         assert OBSERVABLES["layer_drift"].trace(run).max() <= 1e-12
         whole = predict(run, "mode_depth")  # the strength along the whole target
