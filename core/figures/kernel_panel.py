@@ -23,9 +23,11 @@ from core.figures.primitives import (
 from core.figures.ticks import with_range
 from core.numbers import MINUS
 from core.observables.kernel_matrix import (
+    MOST,
     ExampleOrder,
     example_order,
     kernel_cosines,
+    thin_order,
     why_no_kernel,
 )
 from core.runs import Run
@@ -62,9 +64,9 @@ def cosine_ramp(palette: Palette) -> Colours:
     return np.asarray(np.rint(np.c_[ramp, np.full(RAMP, 255.0)]).astype(np.uint8))
 
 
-def axis_label(run: Run) -> str:
+def axis_label(run: Run, order: ExampleOrder | None = None) -> str:
     """Return the horizontal axis's name: how examples are sorted, and how many are shown."""
-    count, n = example_order(run).examples.size, run.dataset.n
+    count, n = (order or example_order(run)).examples.size, run.dataset.n
     key = "target" if run.dataset.real else "class"
     return f"{f'{count} of {n} ' if count < n else ''}examples, by {key}"
 
@@ -81,11 +83,17 @@ def border_segments(order: ExampleOrder) -> Floats:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelPanel:
-    """Panel of a run's tangent kernel."""
+    """Panel of a run's tangent kernel, with at most `most` examples."""
 
     run: Run
     palette: Palette
     last: int
+    most: int = MOST
+
+    @property
+    def order(self) -> ExampleOrder:
+        """Shown examples, of a run with a tangent kernel."""
+        return thin_order(example_order(self.run), self.most)
 
     def panel(self, row: int, letter: str, box: Box) -> Panel:
         """Build the panel at the last frame, in a row, with a letter, in a box of millimetres."""
@@ -101,8 +109,8 @@ class KernelPanel:
     def axes(self) -> tuple[Axis, Axis]:
         """Return two axes of examples."""
         has_kernel = not why_no_kernel(self.run)
-        count = float(example_order(self.run).examples.size) if has_kernel else 1.0
-        label = axis_label(self.run) if has_kernel else "examples"
+        count = float(self.order.examples.size) if has_kernel else 1.0
+        label = axis_label(self.run, self.order) if has_kernel else "examples"
         names = label, UPRIGHT
         x, y = (with_range(Axis(0.0, count, (), name, "whole"), 0.0, count) for name in names)
         return x, y
@@ -111,8 +119,8 @@ class KernelPanel:
         """Return what the panel shows at a frame."""
         if missing := why_no_kernel(self.run):
             return PanelContent(note=missing)
-        order = example_order(self.run)
-        colours = cosine_colours(kernel_cosines(self.run, index), self.palette)
+        order = self.order
+        colours = cosine_colours(kernel_cosines(self.run, index, order), self.palette)
         pixels = np.rint(colours).astype(np.uint8)
         count = order.examples.size
         if count == 1:  # two points at least are evenly spaced

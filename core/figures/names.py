@@ -15,8 +15,8 @@ from core.errors import InputError
 # The panels of the papers' figure, by default.
 PANELS = ("neurons", "rotations", "norms", "margins")
 EVERY_PANEL = (*PANELS, "curves", "spectrum", "predictor", "kernel", "waves", "phases")
-# Panels of a page: predictor and kernel would need a computation at each moment.
-PAGE_PANELS = (*PANELS, "curves", "spectrum", "waves", "phases")
+# Panels of a page: the predictor would need a computation at each moment.
+PAGE_PANELS = (*PANELS, "curves", "spectrum", "kernel", "waves", "phases")
 PAGE_FRAMES, FEWEST_FRAMES, MOST_FRAMES = 400, 2, 2000  # moments of a page: default, least, most
 PAGE_COLOURS = ("system", "light", "dark")  # initial colours; the reader may change them
 # Possible axes of curves, and families of letters.

@@ -53,6 +53,7 @@ MODULES = (
     "sorted.js",
     "traces.js",
     "waves.js",
+    "kernel.js",
     "panel.js",
     "layout.js",
     "player.js",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from core.figures import page_panels
 from core.figures.film import frames_shown
+from core.figures.kernel_panel import KIND as KERNEL
 from core.figures.labels import headings, titles
 from core.figures.material import SORTED, PanelData, compute_panel_data
 from core.figures.neurons import longest_trail, sizes
@@ -307,8 +308,11 @@ def numbers_in(runs: Sequence[Run], kinds: Sequence[str], frames: Sequence[Frame
     """
     each = 2 * ("neurons" in kinds) + len(set(NODES) & set(kinds))
     waved = bool(set(WAVES) & set(kinds))
+    count = page_panels.KERNEL_EXAMPLES * (KERNEL in kinds)
+    pairs = count * (count + 1) // 8  # of a byte each
     return sum(
-        (each + _numbers_of_waves(run) * waved) * int(run.network.m) * np.unique(some).size
+        ((each + _numbers_of_waves(run) * waved) * int(run.network.m) + pairs)
+        * np.unique(some).size
         for run, some in zip(runs, frames, strict=True)
     )
 

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.bounds import bound_at_frames
+from core.figures.kernel_panel import KIND as KERNEL
+from core.figures.kernel_panel import KernelPanel
 from core.figures.margin_curves import CURVES, MarginTraces
 from core.figures.material import SORTED, PanelData
 from core.figures.neurons import data_dots, data_factor, follow_nodes, neurons_frame
 from core.figures.node_panels import KINDS as WAVES
 from core.figures.node_panels import wave_inks
-from core.figures.page_encoding import encode_floats, encode_integers, pieces
+from core.figures.page_encoding import encode, encode_floats, encode_integers, pieces
 from core.figures.palette import DARK, LIGHT, Palette, css, dim_colours
 from core.figures.primitives import (
     Axis,
@@ -32,6 +34,7 @@ from core.figures.rays import Rays, ray_curves, ray_words
 from core.figures.trace_panels import Traces, words_of
 from core.numbers import number_text
 from core.observables.fourier import is_modular_addition
+from core.observables.kernel_matrix import kernel_cosines, why_no_kernel
 
 Frames = NDArray[np.int64]
 Json = dict[str, Any]
@@ -39,6 +42,7 @@ Both = tuple[PanelData, PanelData]
 T = TypeVar("T", bound=Hashable)
 NAMES = {name: text for name, text, _, _ in CURVES}
 DIGITS = 4  # digits of reference margins, whose brackets are narrow
+KERNEL_EXAMPLES = 64  # of a page: each moment has a byte for each pair
 
 
 def panel(data_pair: Both, row: int, kind: str, letter: str) -> Json:
@@ -77,7 +81,10 @@ def _pair_palettes(light: Any, dark: Any) -> Any:
 
 
 def _panel(material: PanelData, row: int, kind: str, letter: str) -> Json:
-    panel, dots = material.panel(row, kind, letter, _box(material, row, kind))
+    box = _box(material, row, kind)
+    panel, dots = material.panel(row, kind, letter, box)
+    if kind == KERNEL:
+        panel = kernel_of(material, row).panel(row, letter, box)
     result: Json = {
         "letter": letter,
         "title": pieces(panel.title),
@@ -91,6 +98,8 @@ def _panel(material: PanelData, row: int, kind: str, letter: str) -> Json:
         return result | _neurons(material, row, dots)
     if kind in WAVES:
         return result | _waves(material, row)
+    if kind == KERNEL:
+        return result | _kernel(material, row)
     if kind in SORTED:
         return result | _sorted_curves(material, row, panel)
     return result | _traces(material, row, panel)
@@ -128,6 +137,8 @@ def moving_part(material: PanelData, row: int, kind: str, frames: Frames) -> Jso
         return _views(material, row, stops)
     if kind in WAVES:
         return {}
+    if kind == KERNEL:
+        return _cosines(material, row, stops)
     if kind in SORTED:
         return _colours(material, row, stops)
     ends = _recorded_curves(material, row, kind).frames
@@ -202,6 +213,36 @@ def _waves(material: PanelData, row: int) -> Json:
     if not is_modular_addition(run):
         return {}
     return {"colours": css(wave_inks((int(run.dataset.classes) - 1) // 2, material.palette))}
+
+
+def kernel_of(material: PanelData, row: int) -> KernelPanel:
+    """Return the tangent kernel of a run with as many examples as a page has."""
+    return replace(material.kernel(row), most=KERNEL_EXAMPLES)
+
+
+def _kernel(material: PanelData, row: int) -> Json:
+    """Return the colours of the cosines -1 and 1, and the borders between classes."""
+    panel, palette = kernel_of(material, row), material.palette
+    if why_no_kernel(panel.run):
+        return {}
+    borders = [*panel.order.borders]
+    return {"colours": [palette.negative, palette.positive], "borders": borders}
+
+
+def _cosines(material: PanelData, row: int, stops: Frames) -> Json:
+    """Return the cosines of all pairs at each stop, as differences from the stop before.
+
+    Cosines are in 254 steps. Pairs are those of the lower triangle, row after row.
+    """
+    panel = kernel_of(material, row)
+    if why_no_kernel(panel.run):
+        return {}
+    count = panel.order.examples.size
+    pairs = np.tril_indices(count)
+    cosines = [kernel_cosines(panel.run, index, panel.order)[pairs] for index in stops.tolist()]
+    levels = np.rint(127.0 + 127.0 * np.array(cosines)).astype(np.uint8)
+    changes = np.diff(levels, axis=0, prepend=np.zeros((1, pairs[0].size), dtype=np.uint8))
+    return {"examples": count, "changes": encode(changes)}
 
 
 def _rays(rays: Rays, palette: Palette) -> Json:

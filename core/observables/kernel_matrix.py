@@ -91,6 +91,20 @@ def cosines_at(run: Run, flat: Array, examples: Indices) -> Array:
     return np.clip(cosines, -1.0, 1.0)
 
 
+def thin_order(order: ExampleOrder, most: int) -> ExampleOrder:
+    """Return the order with at most `most` of its examples, evenly taken.
+
+    >>> thin_order(ExampleOrder(np.arange(6), (4,)), 3)
+    ExampleOrder(examples=array([0, 2, 5]), borders=(2,))
+    """
+    count = order.examples.size
+    if count <= most:
+        return order
+    places = np.linspace(0, count - 1, most).round().astype(np.int64)
+    borders = np.searchsorted(places, order.borders).tolist()
+    return ExampleOrder(order.examples[places], tuple(borders))
+
+
 @cached_per_run
 def example_order(run: Run) -> ExampleOrder:
     """Return the order of the shown examples, the same at all frames."""
@@ -119,7 +133,7 @@ def _sort_by_gradients(run: Run, examples: Indices) -> Indices:
     return np.asarray(examples[np.argsort(first, kind="stable")])
 
 
-def kernel_cosines(run: Run, index: int) -> Array:
+def kernel_cosines(run: Run, index: int, order: ExampleOrder | None = None) -> Array:
     """Return the cosines between the gradients of the shown examples, in their order.
 
     Parameters
@@ -128,6 +142,8 @@ def kernel_cosines(run: Run, index: int) -> Array:
         Open run with a tangent kernel (`why_no_kernel`).
     index : int
         Index of the frame.
+    order : ExampleOrder, optional
+        Shown examples; default: `example_order`.
 
     Returns
     -------
@@ -137,4 +153,5 @@ def kernel_cosines(run: Run, index: int) -> Array:
     network = run.network
     is_free = network.homogeneous and network.scaled == network.size
     flat = run.parameters(index) if is_free else run.physical_parameters(index)
-    return cosines_at(run, np.asarray(flat, dtype=np.float64), example_order(run).examples)
+    examples = (order or example_order(run)).examples
+    return cosines_at(run, np.asarray(flat, dtype=np.float64), examples)

@@ -274,6 +274,8 @@ export class Book {
       const { node } = this.hovered;
       const nodes = this.shown.filter((one) => one.number === view.number && !one.traced);
       lines = [[[`neuron ${node}`, ""]], ...nodes.flatMap((one) => one.readNode(node))];
+    } else {
+      lines = view.readPlace(x, y);
     }
     this.note.hidden = lines === null;
     if (lines === null) return;

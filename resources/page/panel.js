@@ -1,5 +1,6 @@
 // One panel: title, key, and two canvases, of which the lower one is drawn only when it changes.
 
+import { cosineAt, drawKernel, prepareKernel } from "./kernel.js";
 import { pieced, numberText } from "./numbers.js";
 import { drawNeurons, neuronAxes, nodePlace, nodeValues, prepareNeurons } from "./neurons.js";
 import { SHAPES, drawAxes, frameOf, mark, placer, ring } from "./plot.js";
@@ -9,7 +10,7 @@ import { SVG, fill, made, plainText, widthOf, write } from "./text.js";
 import { columnAt, drawWaves, prepareWaves, waveLines, wavePlace } from "./waves.js";
 
 const UNIT = 8; // letters of so many pixels have lines as wide as figures give in points
-const OF_NODES = ["neurons", "rotations", "norms", "waves", "phases"]; // no curves over time
+const NO_CURVES = ["neurons", "rotations", "norms", "kernel", "waves", "phases"];
 const REACH = 14; // pixels from the pointer within which something is meant
 
 function sample(entry, dark) {
@@ -53,10 +54,11 @@ export class PanelView {
     const strips = (panel.curves ?? []).map((curve) => plainText(curve.name)).reverse().join(", ");
     const axes = `${plainText(panel.y.label) || strips} over ${plainText(panel.x.label)}`;
     this.ink.setAttribute("aria-label", `${plainText(panel.title)} of ${row.name}: ${axes}`);
-    this.traced = !OF_NODES.includes(kind);
+    this.traced = !NO_CURVES.includes(kind);
     this.waved = ["waves", "phases"].includes(kind);
     if (kind === "neurons") this.made = prepareNeurons(panel, row);
     else if (this.waved) this.made = prepareWaves(panel, row, kind);
+    else if (kind === "kernel") this.made = prepareKernel(panel);
     else if (!this.traced) this.made = prepareSorted(panel, row, kind);
   }
 
@@ -167,6 +169,8 @@ export class PanelView {
       ({ note, marks } = drawTraces(ctx, panel, row, stop, frame, y, at, look));
     } else if (this.kind === "neurons") {
       rings = drawNeurons(ctx, panel, this.made, row, stop, at, look);
+    } else if (this.kind === "kernel") {
+      note = drawKernel(ctx, panel, this.made, stop, at, look);
     } else if (this.waved) {
       ({ rings, note } = drawWaves(ctx, panel, this.made, row, stop, at, look));
     } else {
@@ -213,7 +217,8 @@ export class PanelView {
 
   // The node nearest to a place, if any is near.
   nodeAt(x, y) {
-    if (this.traced || !this.at || (this.waved && !this.made.waves)) return null;
+    const absent = this.kind === "kernel" || (this.waved && !this.made.waves);
+    if (this.traced || !this.at || absent) return null;
     if (this.kind === "waves") {
       const within = y >= this.frame.top && y <= this.frame.top + this.frame.height;
       return within ? columnAt(this.made, this.row, this.stop, this.at.unx(x)) : null;
@@ -241,8 +246,16 @@ export class PanelView {
     return best.node;
   }
 
+  // What is read of a place that is neither a node's nor a curve's, as lines; null for nothing.
+  readPlace(x, y) {
+    if (this.kind !== "kernel" || !this.at) return null;
+    const cosine = cosineAt(this.panel, this.made, this.stop, this.at.unx(x), this.at.uny(y));
+    return cosine === null ? null : [pieced(`cosine: ${numberText(cosine, 2)}`)];
+  }
+
   // What is read of a node here, as lines.
   readNode(node) {
+    if (this.kind === "kernel") return [];
     if (this.kind === "neurons") {
       const { states, state, directed } = this.panel;
       const values = nodeValues(this.panel, this.made, this.row, this.stop, node);

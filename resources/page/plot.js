@@ -3,6 +3,11 @@
 import { linearTicks, pieced, rootedTicks } from "./numbers.js";
 import { widthOf, write } from "./text.js";
 
+// Red, green and blue of a colour #rrggbb, 0 to 255.
+export function bytesOf(colour) {
+  return [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
+}
+
 export const DASHES = { solid: [], dashed: [4, 1.6], dotted: [1, 1.2] };
 const MAKERS = { plain: linearTicks, roots: rootedTicks };
 

@@ -1,14 +1,10 @@
 // Nodes as waves: their amplitude at each frequency, and how their phases go together.
 
 import { numberText, pieced } from "./numbers.js";
-import { DASHES, mark } from "./plot.js";
+import { DASHES, bytesOf, mark } from "./plot.js";
 
 const SMALLEST = 3; // areas of nodes among the phases, in square points
 const LARGEST = 26;
-
-function bytesOf(colour) {
-  return [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
-}
 
 export function prepareWaves(panel, row, kind) {
   return {
