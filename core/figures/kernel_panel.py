@@ -83,17 +83,17 @@ def border_segments(order: ExampleOrder) -> Floats:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelPanel:
-    """Panel of a run's tangent kernel, with at most `most` examples."""
+    """Panel of a run's tangent kernel, with at most `limit` examples."""
 
     run: Run
     palette: Palette
     last: int
-    most: int = MOST
+    limit: int = MOST
 
     @property
     def order(self) -> ExampleOrder:
         """Shown examples, of a run with a tangent kernel."""
-        return thin_order(example_order(self.run), self.most)
+        return thin_order(example_order(self.run), self.limit)
 
     def panel(self, row: int, letter: str, box: Box) -> Panel:
         """Build the panel at the last frame, in a row, with a letter, in a box of millimetres."""

@@ -217,7 +217,7 @@ def _waves(material: PanelData, row: int) -> Json:
 
 def kernel_of(material: PanelData, row: int) -> KernelPanel:
     """Return the tangent kernel of a run with as many examples as a page has."""
-    return replace(material.kernel(row), most=KERNEL_EXAMPLES)
+    return replace(material.kernel(row), limit=KERNEL_EXAMPLES)
 
 
 def _kernel(material: PanelData, row: int) -> Json:

@@ -91,16 +91,16 @@ def cosines_at(run: Run, flat: Array, examples: Indices) -> Array:
     return np.clip(cosines, -1.0, 1.0)
 
 
-def thin_order(order: ExampleOrder, most: int) -> ExampleOrder:
-    """Return the order with at most `most` of its examples, evenly taken.
+def thin_order(order: ExampleOrder, limit: int) -> ExampleOrder:
+    """Return the order with at most `limit` of its examples, evenly taken.
 
     >>> thin_order(ExampleOrder(np.arange(6), (4,)), 3)
     ExampleOrder(examples=array([0, 2, 5]), borders=(2,))
     """
     count = order.examples.size
-    if count <= most:
+    if count <= limit:
         return order
-    places = np.linspace(0, count - 1, most).round().astype(np.int64)
+    places = np.linspace(0, count - 1, limit).round().astype(np.int64)
     borders = np.searchsorted(places, order.borders).tolist()
     return ExampleOrder(order.examples[places], tuple(borders))
 
