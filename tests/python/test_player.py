@@ -290,7 +290,8 @@ def test_a_player_plays_in_a_notebook(
     with notebook.within():
         notebook.wait(f"{CLOCK} === 't = 0'")
     notebook.press("ArrowRight", number=39)
-    assert asked(notebook, "document.querySelector('.number').textContent") == f"2 / {len(run)}"
+    with notebook.within():
+        notebook.wait(f"document.querySelector('.number').textContent === '2 / {len(run)}'")
     notebook.press("9", text="9", number=57)
     notebook.press(" ", "Space", " ", 32)
     with notebook.within():
