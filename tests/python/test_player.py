@@ -261,11 +261,6 @@ def held(chromium: Browser, path: Path, player: ms.Player, policy: str = "") -> 
     return chromium
 
 
-def asked(chromium: Browser, expression: str) -> Any:
-    with chromium.within():
-        return chromium.value(expression)
-
-
 def click(chromium: Browser, x: float, y: float) -> None:
     for kind in ("mousePressed", "mouseReleased"):
         chromium.mouse(kind, x, y, button="left", clickCount=1)
