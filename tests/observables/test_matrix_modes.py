@@ -241,3 +241,27 @@ def test_margins_of_one_output_do_not_apply_to_several() -> None:
     names = {one.name for one in references_of(resolve_problem(build_experiment(tables, "test")))}
     assert "gamma_deep" not in names
     assert "gamma_linear" in names
+
+
+def test_a_file_of_pairs_is_a_regression_on_several_outputs(tmp_path: Path) -> None:
+    """As docs/own.md makes it; a regression on Gaussian inputs ends at the least-squares map."""
+    generator, k = np.random.default_rng(3), 3
+    x, Y = generator.standard_normal((12, 4)), generator.standard_normal((12, k))
+    pairs = np.array([np.kron(output, point) for point in x for output in np.eye(k)])
+    np.savez(tmp_path / "pairs.npz", x=pairs, y=Y.reshape(-1))
+    tables: dict[str, Any] = {
+        "data": {"kind": "file", "path": "pairs.npz", "targets": "real"},
+        "network": {"kind": "deep_linear", "m": 5, "rows": k, "layers": 2, "init": "random"},
+        "loss": LOSS,
+        "dynamics": {"kind": "plain_flow", "step": 0.1, "until_log10_time": 2.5},
+        "recording": {"frames": 5},
+    }
+    at = resolve_problem(build_experiment(tables, "test"), folder=tmp_path)
+    train(at, lambda problem, **facts: Recorder(tmp_path / "run.msrun", problem, **facts))
+    least, *_ = np.linalg.lstsq(x, Y, rcond=None)
+    with closing(open_run(tmp_path / "run.msrun")) as run:
+        assert isinstance(run.network, DeepLinear)
+        product = run.network.multiply_layers(run.physical_parameters(run.frames - 1))
+        assert np.allclose(product, least.T, atol=1e-4)
+        risk = OBSERVABLES["risk"].value_at(run, run.frames - 1)
+        assert risk == pytest.approx(0.5 * ((x @ product.T - Y) ** 2).mean(), rel=1e-9)
