@@ -9,21 +9,14 @@ import pytest
 from scipy.integrate import dblquad
 from scipy.stats import chi
 
-from core.reference import tangent
+from core.reference import tangent_draws
 from core.reference.cancel_token import CancelToken
 from core.reference.directions import draw_directions, quadrature_of_plane
 from core.reference.linear import KernelMargin
 from core.reference.neuron_means import CUTOFF, TABLE_ERROR, integrate_sizes, neuron_means
-from core.reference.tangent import (
-    Sample,
-    TangentMargin,
-    bound_by_draws,
-    bracket_of,
-    evaluate_directions,
-    integrate_plane,
-    make_sample,
-    search_stages,
-)
+from core.reference.tangent import TangentMargin, bracket_of, integrate_plane, search_stages
+from core.reference.tangent_draws import bound_by_draws
+from core.reference.tangent_values import Sample, evaluate_directions, make_sample
 from core.reference.tangent_weights import Weights, arc_cosine_kernels, find_example_weights
 from tests.problems import problem
 
@@ -192,7 +185,7 @@ def test_figure_1(monkeypatch: pytest.MonkeyPatch) -> None:
 
     With a tenth of the work; the whole gives [.05052, .05091].
     """
-    monkeypatch.setattr(tangent, "WORK", 1e9)
+    monkeypatch.setattr(tangent_draws, "WORK", 1e9)
     found = TangentMargin().compute(problem(), CancelToken())
     assert found.lower <= 0.050899 - 2e-5
     assert found.upper >= 0.050899 - 2e-5
@@ -229,13 +222,13 @@ def test_a_bracket_fails_no_more_often_than_it_says(monkeypatch: pytest.MonkeyPa
     sample = make_sample(*gaussian(6, 2, 1))
     weights = weights_of(sample)
     values = integrate_plane(sample, weights, CancelToken())
-    monkeypatch.setattr(tangent, "FAILURE", 0.1)
-    monkeypatch.setattr(tangent, "FEWEST", 2**11)
-    monkeypatch.setattr(tangent, "MOST", 2**11)
-    monkeypatch.setattr(tangent, "PILOT", 2**11)
+    monkeypatch.setattr(tangent_draws, "FAILURE", 0.1)
+    monkeypatch.setattr(tangent_draws, "FEWEST", 2**11)
+    monkeypatch.setattr(tangent_draws, "MOST", 2**11)
+    monkeypatch.setattr(tangent_draws, "PILOT", 2**11)
     failures = gaps = 0.0
     for seed in range(150):
-        monkeypatch.setattr(tangent, "SEED", 1000 + 2 * seed)
+        monkeypatch.setattr(tangent_draws, "SEED", 1000 + 2 * seed)
         found = bound_by_draws(sample, weights, CancelToken())
         failures += found.lower > values.upper or found.upper < values.lower
         gaps += found.gap / 150.0
@@ -247,7 +240,7 @@ def test_controls_narrow_the_draw() -> None:
     sample = make_sample(*gaussian(20, 6, 2))
     weights = weights_of(sample)
     means = neuron_means(6)
-    pilot = tangent.run_pilot(sample, weights, means, 2**14, CancelToken())
+    pilot = tangent_draws.run_pilot(sample, weights, means, 2**14, CancelToken())
     z = draw_directions(sample.rows, 0, 2**14, np.random.default_rng(9))
     values = evaluate_directions(z, sample, weights, means)
     e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
@@ -258,7 +251,7 @@ def test_controls_narrow_the_draw() -> None:
     assert (np.abs(apart) < 5.0 * error).all()
     # No value is further out than the bound takes it to be.
     out = np.c_[left[:, :1] - pilot.means[:1], pilot.means[1:] - left[:, 1:]]
-    assert (out.max(axis=0) <= tangent.bound_excess(sample, weights, pilot, means)).all()
+    assert (out.max(axis=0) <= tangent_draws.bound_excess(sample, weights, pilot, means)).all()
 
 
 def test_few_points_leave_cells_without_a_sum() -> None:
@@ -292,4 +285,4 @@ def test_a_late_watch_has_fewer_directions() -> None:
         bound_by_draws(sample, weights, watch) for watch in (CancelToken(0.0), CancelToken())
     )
     counts = [int(re.search(r"(\d+) random directions", one.method)[1]) for one in (late, whole)]  # type: ignore[index]
-    assert tangent.FEWEST <= counts[0] < 0.3 * counts[1]
+    assert tangent_draws.FEWEST <= counts[0] < 0.3 * counts[1]
