@@ -259,7 +259,7 @@ class Components(QObject):
         self.keeper.restored.connect(self.training.refresh_proposals)
         self.drawing.runs_superseded.connect(self.library.actions.trash_superseded)
         self.readout.set_names(self.selections.name_of)
-        self.readout.set_reach(self.theory.reach_of)
+        self.readout.set_reach(self.theory.describe_reach)
         self.theory.margin_work_changed.connect(self.action_state.show_margin_work)
         self.library.librarian.runs_listed.connect(self.action_state.show_recorded)
         self.selections.names_changed.connect(self.readout.schedule_update)

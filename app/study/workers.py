@@ -177,7 +177,7 @@ class StudyWorker(QObject):
     finished = Signal(str)  # error, or ""
 
     def __init__(self, name: str, task: Callable[..., None], parent: QObject | None = None) -> None:
-        """Run `task(request, order, control)`, which reports `news` as progress."""
+        """Run `task(request, order, control)`, which reports SweepNews or HuntNews as progress."""
         super().__init__(parent)
         self.latest: Any = None  # SweepNews or HuntNews; None before the first report
         self.control = SweepControl()

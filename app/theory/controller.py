@@ -121,9 +121,9 @@ class TheoryController(QObject):
         """Return the results of a run; empty ones if it is not shown."""
         return self._results.get(key, TheoryResults())
 
-    def reach_of(self, run: OpenRun) -> tuple[str, str]:
+    def describe_reach(self, run: OpenRun) -> tuple[str, str]:
         """Return in words when a run's hard margin reached 90 % of the promised one."""
-        return self.results(run.key).reach_of(run)
+        return self.results(run.key).describe_reach(run)
 
     # ------------------------------------------------------------------------------------- actions
 
@@ -342,7 +342,7 @@ class TheoryController(QObject):
 
     def _show_reach(self) -> None:
         run = self._display.session.get(self._key)
-        self._panel.show_reach(self.results(self._key).reach_of(run) if run else ("", ""))
+        self._panel.show_reach(self.results(self._key).describe_reach(run) if run else ("", ""))
 
     def _show_final_margin(self) -> None:
         words = self.results(self._key).final_margin_words(self._display.session.get(self._key))

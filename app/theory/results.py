@@ -102,7 +102,7 @@ class TheoryResults:
             return Promise(None, (greek("gamma_gl"),))
         return make_promise(self.references, self.margins)
 
-    def reach_of(self, run: OpenRun) -> tuple[str, str]:
+    def describe_reach(self, run: OpenRun) -> tuple[str, str]:
         """Return label and time at which 90 % of the promised margin were reached.
 
         The reason stands for an unknown time. Both are "" if no margin is promised.
@@ -110,13 +110,13 @@ class TheoryResults:
         data = run.data
         if data is None or run.stands_in:
             return "", ""
-        from core.reference.share import reach_of
+        from core.reference.share import find_promise_reach
 
         promise = self.promise
         if promise.margin is None:
             waits = greek(", ".join(promise.waits))
             return ("time to 90 %", f"waiting for {waits}") if waits else ("", "")
-        reach = reach_of(data.margins[:, 0], data.log10_time, promise)
+        reach = find_promise_reach(data.margins[:, 0], data.log10_time, promise)
         label = f"90 % of {greek(promise.label)}"
         if reach is not None:
             return label, raise_powers(f"at {time_text(reach.log10_time, data.run.counts_steps)}")

@@ -32,7 +32,7 @@ MOST_LISTED = 2000
 
 @final
 class CellsDialog(QDialog):
-    """Searchable list of a study's cells, of which at most `most` are marked."""
+    """Searchable list of a study's cells, of which at most `max_cells` are marked."""
 
     cells_chosen = Signal(object, object)
     """Train was pressed: the `Study`, and the names of the marked cells."""

@@ -21,7 +21,7 @@ from app.widgets.screen_text import greek, margin_digits, margin_tip
 from core.figures.palette import Palette, reference_colour
 from core.network.recorded_network import why_no_margin
 from core.numbers import number_text, raise_powers, time_text
-from core.reference.share import REACHED, Reach, reach_of
+from core.reference.share import REACHED, Reach, find_promise_reach
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
@@ -127,7 +127,7 @@ class MarginsView(TraceView):
         self._show_key()
         self._reach = None
         if self._promise is not None:
-            self._reach = reach_of(data.margins[:, 0], data.log10_time, self._promise)
+            self._reach = find_promise_reach(data.margins[:, 0], data.log10_time, self._promise)
         super().refit(data)
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:

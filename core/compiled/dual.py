@@ -1,7 +1,7 @@
 """Dual weights and smoothed margins at scores E p(theta), compiled, for all log-time losses.
 
 `form` is the loss's code while some score is still below 20, and EXPONENTIAL from there on, which
-the others are to one part in 1e9. `others` is the number of scores of an example:
+the others are to one part in 1e9. `n_others` is the number of scores of an example:
 1, or k - 1 for k classes, one example after another. Formulas: core.losses, which the tests use.
 """
 

@@ -56,11 +56,11 @@ class Matrix:
 class MatFile(AbstractContextManager["MatFile"]):
     """Open .mat file: `shapes` are read at once, values on request.
 
-    Raises InputError, its sentence beginning with `what`, for a missing, foreign or damaged file.
+    Raises InputError, whose sentence starts with `subject`, for a missing or damaged file.
     """
 
     def __init__(self, path: Path, subject: str) -> None:
-        self._path, self._what = path, subject
+        self._path, self._subject = path, subject
         self._matrices: dict[str, Matrix] = {}
         self.others: dict[str, InputError] = {}  # for variables that are not numeric matrices
         if not path.is_file():
@@ -134,12 +134,12 @@ class MatFile(AbstractContextManager["MatFile"]):
             name, shape, kind = element.read_header()
             if kind:
                 self.others[name] = InputError(
-                    f"{self._what}: the array {name[:40]} in {self._path} is of class {kind}; "
+                    f"{self._subject}: the array {name[:40]} in {self._path} is of class {kind}; "
                     "save a full matrix of real numbers."
                 )
             elif math.prod(shape) > MAX_ELEMENTS:
                 raise InputError(
-                    f"{self._what}: the array {name[:40]} in {self._path} has "
+                    f"{self._subject}: the array {name[:40]} in {self._path} has "
                     f"{math.prod(shape):.3g} values; at most {MAX_ELEMENTS:.0e} are read; save "
                     "fewer."
                 )
@@ -154,7 +154,7 @@ class MatFile(AbstractContextManager["MatFile"]):
         self, reason: str, remedy: str = 'write it with save(..., "-v7")'
     ) -> InputError:
         return InputError(
-            f"{self._what}: {self._path} is not a readable .mat file ({reason}); {remedy}."
+            f"{self._subject}: {self._path} is not a readable .mat file ({reason}); {remedy}."
         )
 
 

@@ -64,13 +64,13 @@ class Header:
 class NpzFile(AbstractContextManager["NpzFile"]):
     """Open NPZ file: `shapes` are read at once, values on request.
 
-    Raises InputError, its sentence beginning with `what`, for a missing or foreign file and for
+    Raises InputError, whose sentence starts with `subject`, for a missing or foreign file and for
     arrays that are not plain numbers. Nothing is ever unpickled.
     """
 
     def __init__(self, path: Path, subject: str, lenient: bool = False) -> None:
         """Open a file. `lenient` leaves arrays out that are not of numbers; see `others`."""
-        self._path, self._what, self._lenient = path, subject, lenient
+        self._path, self._subject, self._lenient = path, subject, lenient
         self.others: dict[str, InputError] = {}
         if not path.is_file():
             raise InputError(f"{subject}: {path} does not exist; check the path.")
@@ -138,7 +138,7 @@ class NpzFile(AbstractContextManager["NpzFile"]):
                 header = read_header(file)
         except DAMAGED as error:
             raise self._unreadable(error) from error
-        where = f"{self._what}: the array {name} in {self._path}"
+        where = f"{self._subject}: the array {name} in {self._path}"
         try:
             check_header(header, where)
         except InputError as error:
@@ -156,7 +156,7 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         # Messages of this module begin with "it"; those of zipfile and NumPy are for programmers.
         reason = str(error) if type(error) is ValueError and str(error)[:2] == "it" else ""
         return InputError(
-            f"{self._what}: {self._path} is not a readable NPZ file "
+            f"{self._subject}: {self._path} is not a readable NPZ file "
             f"({reason or type(error).__name__}); write it with numpy.savez."
         )
 
@@ -259,7 +259,7 @@ class NpyFiles(AbstractContextManager["NpyFiles"]):
     """
 
     def __init__(self, path: Path, subject: str, alone: bool) -> None:
-        self._what = subject
+        self._subject = subject
         self._paths = _arrays_beside(path, subject, alone)
         self._headers = {name: self._header(one) for name, one in self._paths.items()}
         self.note = ", ".join(
@@ -287,17 +287,17 @@ class NpyFiles(AbstractContextManager["NpyFiles"]):
                 header = read_header(file)
         except DAMAGED as error:
             raise self._unreadable(path, error) from error
-        check_header(header, f"{self._what}: the array in {path}")
+        check_header(header, f"{self._subject}: the array in {path}")
         if path.stat().st_size != header.start + header.size * header.dtype.itemsize:
             raise InputError(
-                f"{self._what}: {path} does not match its shape {header.shape}: save it again."
+                f"{self._subject}: {path} does not match its shape {header.shape}: save it again."
             )
         return header
 
     def _unreadable(self, path: Path, error: Exception) -> InputError:
         return InputError(
-            f"{self._what}: {path} is not a readable .npy file ({type(error).__name__}); write it "
-            "with numpy.save."
+            f"{self._subject}: {path} is not a readable .npy file ({type(error).__name__}); write "
+            "it with numpy.save."
         )
 
 

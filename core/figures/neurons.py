@@ -35,12 +35,12 @@ from core.figures.primitives import (
 )
 from core.figures.rays import (
     Rays,
+    include_rays,
     ray_curves,
     ray_dots,
     ray_entries,
     ray_words,
     rays_of,
-    reach_of,
 )
 from core.figures.ticks import with_range
 from core.numbers import number_text
@@ -315,7 +315,7 @@ def rings_of(
 def _axes(nodes: Track, data: Sequence[Dots], box: Box, labels: Sequence[str]) -> tuple[Axis, Axis]:
     reach = [nodes.extent, *(float(np.abs([dots.x, dots.y]).max()) for dots in data)]
     reach[0] = float(spread(np.array(nodes.extent), nodes))
-    half = 1.1 * reach_of(nodes.rays, max(reach)) or 1.0
+    half = 1.1 * include_rays(nodes.rays, max(reach)) or 1.0
     aspect = box.width / box.height
     halves = (half * max(aspect, 1.0), half * max(1.0 / aspect, 1.0))
     unit = f" ({math_number(f'10^{nodes.power}')})" if nodes.power else ""

@@ -192,6 +192,6 @@ def ray_entries(rays: Rays, palette: Palette) -> tuple[KeyEntry, ...]:
     return tuple(entries)
 
 
-def reach_of(rays: Rays | None, extent: float) -> float:
-    """Return how far the picture of directions reaches."""
+def include_rays(rays: Rays | None, extent: float) -> float:
+    """Return the half-width of a picture of directions, `extent` or more if it has rays."""
     return extent if rays is None else max(extent, REACH)

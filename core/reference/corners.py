@@ -46,10 +46,15 @@ class Parity:
         return float(corner_constant(self.k) / np.sqrt(self.d))
 
     def best_neurons(self) -> tuple[Array, Array]:
-        """Return signs alpha (2^k,) and vectors beta (2^k, d) of the best network's neurons.
+        """Return the signs and directions of the best network's neurons.
 
         The beta are all vectors s of +-1 on the bits and 0 elsewhere. Their signs are prod s times
         that of y, and minus this for k = 4, 8, ...; all masses are equal.
+
+        Returns
+        -------
+        tuple of two arrays
+            alpha (2^k,), entries +-1, and beta (2^k, d), of length sqrt(k).
         """
         signs = np.array(list(product((1.0, -1.0), repeat=self.k)))
         beta = np.zeros((len(signs), self.d))

@@ -259,11 +259,12 @@ def bound_price(x: Array, y: Array, search: CubeSearch, enough: float, watch: Ca
     y : array (n,)
         Labels +-1.
     search : CubeSearch
-        Weights whose prices are bounded, one after another.
+        Weights whose prices are bounded, one after another. Weights after one whose price is close
+        to `search.lower` are left out.
     enough : float
         Bound that is known.
     watch : CancelToken
-        Cancellation, and the time limit.
+        Cancellation, and the time limit, which all weights share. Late bounds hold, and are wider.
 
     Returns
     -------

@@ -26,7 +26,18 @@ class Directions:
         return self.mass.size
 
     def chunks(self, step: int) -> Iterator[tuple[Array, Array]]:
-        """Yield z and masses of up to `step` directions at a time."""
+        """Yield the directions in pieces, in order.
+
+        Parameters
+        ----------
+        step : int
+            Most directions of a piece.
+
+        Yields
+        ------
+        tuple of two arrays
+            z (N', n) and masses (N',), N' <= step: views, not copies.
+        """
         for start in range(0, self.count, step):
             part = slice(start, start + step)
             yield self.z[part], self.mass[part]

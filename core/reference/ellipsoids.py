@@ -57,7 +57,18 @@ class Saddle:
 
 
 def square_roots(Lam: Array) -> tuple[Array, Array]:
-    """Return Lam^1/2 and Lam^-1/2 of a positive definite matrix."""
+    """Return both square roots of a positive definite matrix.
+
+    Parameters
+    ----------
+    Lam : array (d, d)
+        Symmetric matrix. Eigenvalues below 1e-12 count as 1e-12.
+
+    Returns
+    -------
+    tuple of two arrays (d, d)
+        Lam^1/2 and Lam^-1/2, symmetric.
+    """
     values, vectors = np.linalg.eigh(Lam)
     size = np.sqrt(np.maximum(values, 1e-12))
     return np.asarray((vectors * size) @ vectors.T), np.asarray((vectors / size) @ vectors.T)

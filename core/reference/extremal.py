@@ -168,7 +168,9 @@ def extremal_vectors(
 
 
 def bound_pattern_count(X: Array, y: Array) -> int:
-    """Return an upper bound of the sign vectors of `extremal_vectors` in general position.
+    """Return an upper bound of the number of sign vectors that `extremal_vectors` tries.
+
+    For rows X (n, d) in general position; rows that are 0 or have target y = 0 do not count.
 
     >>> bound_pattern_count(np.eye(3), np.ones(3))
     54

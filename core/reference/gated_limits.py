@@ -82,10 +82,8 @@ class Gates:
             Gate of each direction.
         u : array (c, d)
             Directions.
-        x : array (n, d)
-            Inputs.
-        y : array (n,)
-            Labels +-1.
+        x, y : array (n, d), array (n,)
+            Inputs, and labels +-1.
 
         Returns
         -------
@@ -103,10 +101,8 @@ class Gates:
             Gate of each direction.
         u : array (c, d)
             Directions.
-        x : array (n, d)
-            Inputs.
-        y : array (n,)
-            Labels +-1.
+        x, y : array (n, d), array (n,)
+            Inputs, and labels +-1.
 
         Returns
         -------
@@ -116,7 +112,17 @@ class Gates:
         return np.asarray(self.signs[indices, None] * y * np.maximum(u @ x.T, 0.0))
 
     def opposite_labels(self, y: Array) -> NDArray[np.bool_]:
-        """Return where, (k, n), an example's label y (n,) differs from a gate's sign."""
+        """Return at which examples the label differs from the gate's sign.
+
+        Parameters
+        ----------
+        y : array (n,)
+            Labels +-1.
+
+        Returns
+        -------
+        array of bool (k, n)
+        """
         return np.asarray(self.signs[:, None] * y < 0.0)
 
 

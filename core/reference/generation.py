@@ -126,9 +126,10 @@ def select_columns(prices: Array, weights: Array) -> NDArray[np.bool_]:
 
 @final
 class Generation:
-    """Column generation on points x (n, r), y (n,) in -1, +1, from given atoms and q.
+    """Column generation on points x (n, r), y (n,) in -1, +1.
 
-    `begin` holds the atoms and q. `unit` is 1, or about the margin where that is small.
+    `start` are atoms and weights q (n,) >= 0 of any sum. `generator` draws the starts of climbs.
+    `unit` is the unit of the linear program: 1, or about the margin where that is small.
     """
 
     def __init__(

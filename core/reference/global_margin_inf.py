@@ -59,13 +59,14 @@ def bracket_by_vertices(x: Array, y: Array, near: float, watch: CancelToken) -> 
     y : array (n,)
         Labels +-1.
     near : float
-        Upper bound that always holds.
+        Proved upper bound, which the bracket's upper end never exceeds.
     watch : CancelToken
         Cancellation token.
 
     Returns
     -------
     Bracket
+        Certified; unresolved if no network with a positive margin was found.
     """
     size = float(np.abs(x).sum(axis=1).max())
     vertices = cube_vertices(x, watch)
@@ -86,13 +87,14 @@ def bracket_by_search(x: Array, y: Array, near: float, watch: CancelToken) -> Br
     y : array (n,)
         Labels +-1.
     near : float
-        Upper bound that always holds.
+        Proved upper bound, which the bracket's upper end never exceeds.
     watch : CancelToken
         Cancellation, and the time limit.
 
     Returns
     -------
     Bracket
+        Certified; unresolved if no network with a positive margin was found.
     """
     size = float(np.abs(x).sum(axis=1).max())
     rows = x / size
@@ -128,7 +130,8 @@ def maximum_bracket(x: Array, y: Array, watch: CancelToken) -> Bracket:
     Returns
     -------
     Bracket
-        Certified bracket.
+        Certified, in units of |x|. Zero if no predictor separates the data, unresolved if no
+        network with a positive margin was found.
 
     Examples
     --------

@@ -49,13 +49,35 @@ class PathPoint:
     margin: float
 
     def evaluate(self, points: Array) -> Array:
-        """Return f/(2 |alpha|_1) = f/|Theta|^2, (N,), at points x~ (N, 2)."""
+        """Return the network's outputs over |Theta|^2 = 2 |alpha|_1.
+
+        Parameters
+        ----------
+        points : array (N, 2)
+            Points x~.
+
+        Returns
+        -------
+        array (N,)
+            f(x~)/(2 |alpha|_1); NaN for alpha = 0.
+        """
         squared = 2.0 * np.abs(self.alpha).sum()
         return np.asarray(np.maximum(points @ self.directions.T, 0.0) @ self.alpha / squared)
 
 
 def directions_of_circle(count: int = DIRECTIONS) -> Array:
-    """Return evenly spaced unit vectors of the plane, (count, 2)."""
+    """Return evenly spaced unit vectors of the plane.
+
+    Parameters
+    ----------
+    count : int
+        Number of directions.
+
+    Returns
+    -------
+    array (count, 2)
+        Counter-clockwise from (1, 0).
+    """
     angle = 2.0 * np.pi * np.arange(count) / count
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
@@ -69,6 +91,11 @@ def solve_path_point(points: Array, y: Array, penalty: float, directions: Array)
         Inputs x~, and labels +-1.
     penalty, directions : float, array (K, 2)
         lambda > 0, and unit directions u_k.
+
+    Returns
+    -------
+    PathPoint
+        After PATH_ROUNDS rounds its gap may be larger; `gap` is proved in any case.
 
     Examples
     --------
@@ -175,7 +202,19 @@ def _dual_value(q: Array, largest: float, mu: float) -> float:
 
 
 def lifted_inputs(problem: Problem) -> Array | None:
-    """Return x~ (n, 2) of a problem whose neurons are directions of the plane; None for others."""
+    """Return the inputs x~ of a problem whose neurons are directions of the plane.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem with any network.
+
+    Returns
+    -------
+    array (n, 2) or None
+        (x, 1) for a network with biases on the line, x for a standard ReLU network in the plane;
+        None for all others.
+    """
     kind, data = problem.experiment.network.kind, problem.dataset
     if kind == "bias" and data.d == 1:
         return append_ones(data.x)

@@ -143,7 +143,7 @@ class KernelMargin(SampleMargin):
 
 
 def bracket_in_kernel_space(K: Array, error: float) -> Bracket:
-    """Return the margin of the kernel matrix K_ik y_i y_k (n, n), each entry good to `error`.
+    """Return the bracket of the kernel matrix K_ik y_i y_k (n, n), with entries good to `error`.
 
     With weights q: at most sqrt(q' K q), and f = sum_i q_i y_i k(x_i, .) has min_i (K q)_i over
     |f| = sqrt(q' K q). Both are read off K itself, since its square root is good to sqrt(eps) only.
@@ -260,7 +260,22 @@ class OuterMargin(FrozenMargin):
     label = "gamma_a"
 
     def rows(self, a: Array, c: Array, A: Array) -> Array:
-        """Return relu(c_j A_ij), the derivatives in a, (n, m)."""
+        """Return the derivatives of the outputs in the outer weights.
+
+        Parameters
+        ----------
+        a : array (m,)
+            Outer weights at the start; not used.
+        c : array (m,)
+            Scales at the start.
+        A : array (n, m)
+            Features <v_j(0), x_i - mu>/N(v_j(0)).
+
+        Returns
+        -------
+        array (n, m)
+            relu(c_j A_ij).
+        """
         return np.maximum(c * A, 0.0)
 
 
@@ -277,5 +292,20 @@ class ScaleMargin(FrozenMargin):
     label = "gamma_c"
 
     def rows(self, a: Array, c: Array, A: Array) -> Array:
-        """Return a_j A_ij 1[c_j A_ij > 0], the derivatives in c, (n, m)."""
+        """Return the derivatives of the outputs in the scales.
+
+        Parameters
+        ----------
+        a : array (m,)
+            Outer weights at the start.
+        c : array (m,)
+            Scales at the start.
+        A : array (n, m)
+            Features <v_j(0), x_i - mu>/N(v_j(0)).
+
+        Returns
+        -------
+        array (n, m)
+            a_j A_ij 1[c_j A_ij > 0].
+        """
         return a * np.where(c * A > 0.0, A, 0.0)

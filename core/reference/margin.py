@@ -41,6 +41,7 @@ class Bracket:
 
     @property
     def exists(self) -> bool:
+        """True if the bracket has a number to quote."""
         return math.isfinite(self.value)
 
     @property
@@ -144,9 +145,11 @@ class Reference(ABC):
 
     @abstractmethod
     def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
-        """Return the bracket; `absent_bracket` for data without a margin.
+        """Return the bracket, with a sentence in `method` if it has no number.
 
-        Slow methods check the watch.
+        `zero_bracket` where it is proved that no predictor separates the data, `unresolved_bracket`
+        where only an upper bound is known, and `absent_bracket` where the margin is undefined or
+        not computed. Slow methods check the watch, and raise CancelledError.
         """
 
 
@@ -256,7 +259,8 @@ class SampleMargin(Reference):
     def of_sample(self, problem: Problem, watch: CancelToken) -> Bracket:
         """Return the bracket for examples that may have a margin.
 
-        Raises ArithmeticError, with the sentence, where the method does not end.
+        Raises ArithmeticError, with the sentence, where the method does not end; `compute` turns it
+        into an absent bracket.
         """
 
 

@@ -88,7 +88,7 @@ class ModularReference(Reference, ABC):
 
     @abstractmethod
     def of_all_pairs(self, p: int, penalty: float) -> Bracket:
-        """Return the value for an odd p and the lambda of a run."""
+        """Return the bracket for all pairs modulo an odd p, and the lambda of a run."""
 
 
 @final

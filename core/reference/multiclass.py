@@ -63,15 +63,51 @@ class Pairs:
         self.x, self.k = x, k
 
     def weighted_sum(self, q: Array) -> Array:
-        """Return S = sum_ic q_ic A_ic, (k, d), of weights (N,)."""
+        """Return the weighted sum of the pairs' matrices.
+
+        Parameters
+        ----------
+        q : array (N,)
+            Weights of the pairs, of any sum.
+
+        Returns
+        -------
+        array (k, d)
+            S = sum_ic q_ic A_ic.
+        """
         return np.asarray((self.gaps * q[:, None]).T @ self.x[self.rows])
 
     def margins(self, M: Array) -> Array:
-        """Return <M, A_ic> of a map M (k, d), (N,)."""
+        """Return the margins of all pairs.
+
+        Parameters
+        ----------
+        M : array (k, d)
+            Linear map, of any size.
+
+        Returns
+        -------
+        array (N,)
+            <M, A_ic> = <M x_i, e_(y_i) - e_c>, not normalised.
+        """
         return np.asarray(np.einsum("ak,ak->a", self.gaps, (self.x @ M.T)[self.rows]))
 
     def scaled_rows(self, left: Array, right: Array, chosen: Indices | None = None) -> Array:
-        """Return left A_ic right of some pairs as rows (N, a b), left (a, k) and right (d, b)."""
+        """Return left A_ic right of pairs, each as one row.
+
+        Parameters
+        ----------
+        left : array (a, k)
+            Factor on the side of the classes.
+        right : array (d, b)
+            Factor on the side of the inputs.
+        chosen : array of int (N',), optional
+            Indices of the pairs; all by default.
+
+        Returns
+        -------
+        array (N', a b)
+        """
         pairs = slice(None) if chosen is None else chosen
         first, second = self.gaps[pairs] @ left.T, (self.x @ right)[self.rows[pairs]]
         return np.asarray((first[:, :, None] * second[:, None, :]).reshape(len(first), -1))
@@ -96,7 +132,18 @@ class Pairs:
         return nuclear * (1.0 + rounding_bound(rank * max(S.shape), 1.0)) + float(rank**0.5) * error
 
     def weighted_sum_of_sizes(self, q: Array) -> Array:
-        """Return sum_ic q_ic |A_ic|, by absolute entries, (k, d)."""
+        """Return the weighted sum of the absolute entries of the pairs' matrices.
+
+        Parameters
+        ----------
+        q : array (N,)
+            Weights of the pairs.
+
+        Returns
+        -------
+        array (k, d)
+            sum_ic q_ic |A_ic|.
+        """
         return np.asarray((np.abs(self.gaps) * q[:, None]).T @ np.abs(self.x)[self.rows])
 
 

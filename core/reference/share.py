@@ -156,8 +156,8 @@ def first_reach(values: Array, log10_time: Array, level: float = REACHED) -> Rea
     return Reach(frame, float(round(part, 12)), float(round(start + part * (end - start), 12)))
 
 
-def reach_of(margins: Array, log10_time: Array, promise: Promise) -> Reach | None:
-    """Return when margins (T,) first reach 90 % of a promise.
+def find_promise_reach(margins: Array, log10_time: Array, promise: Promise) -> Reach | None:
+    """Return when margins first reach 90 % of a promise, between two frames (`first_reach`).
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def reach_of(margins: Array, log10_time: Array, promise: Promise) -> Reach | Non
 
 
 def scale_margins(margins: Sequence[ReferenceMargin], scale: float) -> tuple[ReferenceMargin, ...]:
-    """Return reference margins with scaled brackets, to be drawn among shares."""
+    """Return reference margins with scaled brackets, which plots draw among shares."""
     return tuple(
         replace(
             one,

@@ -209,7 +209,9 @@ def spectral_bracket(x: Array, y: Array, watch: CancelToken) -> Bracket:
     Returns
     -------
     Bracket
-        Certified if the upper end is.
+        In units of |x|. Zero if no predictor separates the data, absent for points that span more
+        than MOST_RANK dimensions, unresolved if no network with a positive margin was found.
+        Certified if the upper end is proved.
 
     Examples
     --------

@@ -43,7 +43,19 @@ MOST_EXAMPLES = 1500
 
 
 def search_stages(sample: Sample) -> list[Directions]:
-    """Return the directions of each stage of the search: arcs of the plane, or drawn ones."""
+    """Return the directions of each stage of the search for q.
+
+    Parameters
+    ----------
+    sample : Sample
+        Examples, none of them 0.
+
+    Returns
+    -------
+    list of Directions
+        For d <= 2 one stage with nodes on all arcs; else two, of drawn directions, the second with
+        eight times as many as the first. Equal for equal samples.
+    """
     rows, n = sample.rows, sample.y.size
     if sample.d <= 2:
         count = int(np.clip(SEARCHED // (2 * n * n), 2, 16))
@@ -59,7 +71,23 @@ def search_stages(sample: Sample) -> list[Directions]:
 
 
 def integrate_plane(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
-    """Return the bracket of weights for examples in R or R^2, by quadrature over all directions."""
+    """Return the bracket of weights for examples in R or R^2, by quadrature over all directions.
+
+    Parameters
+    ----------
+    sample : Sample
+        Examples, with d <= 2.
+    weights : Weights
+        Weights q of the examples, and the floor of |D|.
+    watch : CancelToken
+        Cancellation token; its time limit has no effect.
+
+    Returns
+    -------
+    Bracket
+        Certified up to rounding; unresolved if the lower end is not positive. The difference of 16
+        and 32 nodes for each arc bounds the error of the quadrature.
+    """
     means, n = neuron_means(sample.d), sample.y.size
     sums_by_level = []
     for count in (16, 32):  # nodes of an arc; the difference bounds the error of the second
@@ -81,7 +109,23 @@ def integrate_plane(sample: Sample, weights: Weights, watch: CancelToken) -> Bra
 
 
 def bracket_of(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
-    """Return the bracket of gamma_ntk that weights of the examples give."""
+    """Return the bracket of gamma_ntk that weights of the examples give.
+
+    Parameters
+    ----------
+    sample : Sample
+        Examples.
+    weights : Weights
+        Weights q of the examples, and the floor of |D|. Good weights make a narrow bracket; it
+        holds for all weights.
+    watch : CancelToken
+        Cancellation, and the time limit of `bound_by_draws`.
+
+    Returns
+    -------
+    Bracket
+        By `integrate_plane` for d <= 2, else by `bound_by_draws`.
+    """
     bound = integrate_plane if sample.d <= 2 else bound_by_draws
     return bound(sample, weights, watch)
 

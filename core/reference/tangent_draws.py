@@ -40,7 +40,18 @@ class Controls:
     means: Array
 
     def subtract(self, values: Values) -> Array:
-        """Return each value without its controls, (N, n + 1)."""
+        """Return each value without its controls.
+
+        Parameters
+        ----------
+        values : Values
+            Values of N directions.
+
+        Returns
+        -------
+        array (N, n + 1)
+            Of |D| (k1 + c k2), and of each e_i.
+        """
         first, second = self.coefficients
         reduced = np.empty((values.length.size, first.size))
         reduced[:, 0] = values.length - first[0] * values.squared - second[0] * values.height**2
@@ -53,7 +64,13 @@ class Controls:
         return reduced
 
     def expected_values(self) -> Array:
-        """Return the expected values of what was subtracted, (n + 1,)."""
+        """Return the expected values of what `subtract` removes.
+
+        Returns
+        -------
+        array (n + 1,)
+            Exact means of the controls times their coefficients.
+        """
         return np.asarray((self.coefficients * self.means).sum(axis=0))
 
 
@@ -72,6 +89,22 @@ class Pilot:
         """Return the pilot without the controls that widen a mean's deviation.
 
         Where D is almost always 0 the coefficients are huge, and with them what a value may be.
+
+        Parameters
+        ----------
+        sample : Sample
+            Examples.
+        weights : Weights
+            Weights q of the examples.
+        means : NeuronMeans
+            Table of k1 and k2.
+        count : int
+            Number of directions for which deviations are compared.
+
+        Returns
+        -------
+        Pilot
+            Each of the n + 1 values has both controls or none.
         """
         none = replace(self.controls, coefficients=np.zeros_like(self.controls.coefficients))
         plain = replace(self, controls=none, means=self.plain_means, variances=self.plain_variances)
@@ -90,7 +123,18 @@ class Pilot:
 
 
 def control_means(weights: Weights) -> Array:
-    """Return the exact means of both controls of each value, (2, n + 1)."""
+    """Return the exact means of both controls of each value.
+
+    Parameters
+    ----------
+    weights : Weights
+        Weights q of the examples, and both arc-cosine kernels.
+
+    Returns
+    -------
+    array (2, n + 1)
+        Means of |D|^2 and <u, D>^2, and those of the controls of each e_i.
+    """
     means = np.array([kernel @ weights.q for kernel in weights.kernels])
     return np.asarray(np.c_[means @ weights.q, means])
 
@@ -98,7 +142,26 @@ def control_means(weights: Weights) -> Array:
 def run_pilot(
     sample: Sample, weights: Weights, means: NeuronMeans, count: int, watch: CancelToken
 ) -> Pilot:
-    """Regress each value on its controls, by `count` directions."""
+    """Regress each value on its controls, by directions that the bracket does not use.
+
+    Parameters
+    ----------
+    sample : Sample
+        Examples.
+    weights : Weights
+        Weights q of the examples, and both arc-cosine kernels.
+    means : NeuronMeans
+        Table of k1 and k2.
+    count : int
+        Number of directions.
+    watch : CancelToken
+        Cancellation token; its time limit has no effect.
+
+    Returns
+    -------
+    Pilot
+        Coefficients by least squares; means and variances of the values with and without controls.
+    """
     n = sample.y.size
     generator = np.random.default_rng(SEED + 1)
     # Means of value, first and second control, and means of their products.
@@ -132,10 +195,26 @@ def run_pilot(
 
 
 def bound_excess(sample: Sample, weights: Weights, pilot: Pilot, means: NeuronMeans) -> Array:
-    """Return bounds on how far a value without controls is beyond the pilot's mean, (n + 1,).
+    """Return bounds on how far a value without controls is beyond the pilot's mean.
 
-    Above it for |D| (k1 + c k2), below it for each e_i. |D| is at most half of
-    |sum_i q_i y_i x_i| + sqrt(lambda_max(sum_i q_i x_i x_i')), <u, D> at most |D|, and so on.
+    |D| is at most half of |sum_i q_i y_i x_i| + sqrt(lambda_max(sum_i q_i x_i x_i')), <u, D> at
+    most |D|, and so on.
+
+    Parameters
+    ----------
+    sample : Sample
+        Examples.
+    weights : Weights
+        Weights q of the examples.
+    pilot : Pilot
+        Controls, and means of the values without them.
+    means : NeuronMeans
+        Table of k1 and k2, with their largest values.
+
+    Returns
+    -------
+    array (n + 1,)
+        Above the mean for |D| (k1 + c k2), below it for each e_i, in units of |x_i|.
     """
     rows, q = sample.rows, weights.q
     largest = float(np.linalg.eigvalsh(rows.T @ (q[:, None] * rows))[-1])
@@ -153,21 +232,72 @@ def bound_excess(sample: Sample, weights: Weights, pilot: Pilot, means: NeuronMe
 
 
 def deviation_factors(variances: Array, ranges: Array, count: int) -> Array:
-    """Return the parameter b of each mean that makes its `bound_deviations` small."""
+    """Return the parameter b of each mean that makes its `bound_deviations` small.
+
+    Parameters
+    ----------
+    variances : array (n + 1,)
+        Variances of one value each, as the pilot estimates them.
+    ranges : array (n + 1,)
+        Bounds on a value's excess, by `bound_excess`.
+    count : int
+        Number N of directions.
+
+    Returns
+    -------
+    array (n + 1,)
+        0 < b <= LARGEST_FACTOR. Any such b fixed before the draw is valid.
+    """
     logarithm = np.log(ranges.size / FAILURE)
     squares = np.maximum(variances, 1e-12 * ranges**2) * count
     return np.asarray(np.minimum(LARGEST_FACTOR, ranges * np.sqrt(2.0 * logarithm / squares)))
 
 
 def bound_deviations(b: Array, squares: Array, ranges: Array, count: int) -> Array:
-    """Return bounds on the errors of all means at once, each on one side."""
+    """Return bounds on the errors of all means at once, each on one side.
+
+    Parameters
+    ----------
+    b : array (n + 1,)
+        Parameters in (0, 1), fixed before the draw.
+    squares : array (n + 1,)
+        Sums over the draw of (X - m)^2.
+    ranges : array (n + 1,)
+        Bounds R on a value's excess.
+    count : int
+        Number N of directions.
+
+    Returns
+    -------
+    array (n + 1,)
+        Errors of the means, all of which hold together except with probability FAILURE.
+
+    Notes
+    -----
+    R (ln(1/p) - (ln(1 - b) + b) sum xi^2)/(b N) of `bound_by_draws`, with p = FAILURE/(n + 1).
+    """
     logarithm = np.log(ranges.size / FAILURE)
     spread = -(np.log1p(-b) + b) * squares / ranges**2
     return np.asarray(ranges * (logarithm + spread) / (b * count))
 
 
 def expected_deviation(variances: Array, ranges: Array, count: int) -> Array:
-    """Return `bound_deviations` with the variances in place of observed squares."""
+    """Return `bound_deviations` with the variances in place of observed squares.
+
+    Parameters
+    ----------
+    variances : array (n + 1,)
+        Variances of one value each.
+    ranges : array (n + 1,)
+        Bounds on a value's excess.
+    count : int
+        Number of directions.
+
+    Returns
+    -------
+    array (n + 1,)
+        Half-widths that a bracket of so many directions will have, up to chance.
+    """
     b = deviation_factors(variances, ranges, count)
     return bound_deviations(b, variances * count, ranges, count)
 
@@ -175,10 +305,31 @@ def expected_deviation(variances: Array, ranges: Array, count: int) -> Array:
 def bound_by_draws(sample: Sample, weights: Weights, watch: CancelToken) -> Bracket:
     """Return the bracket that weights give on directions drawn afresh.
 
-    For a bounded value X >= m - R, m fixed before, and 0 <= b < 1, Fan, Grama and Liu (2015,
-    (4.12)) have exp(b xi + (ln(1 - b) + b) xi^2) <= 1 + b xi, xi = (X - m)/R, so that the mean of N
-    draws exceeds E X by more than R (ln(1/p) - (ln(1 - b) + b) sum xi^2)/(b N) with probability p
-    at most. m, b and N come from the pilot. A watch that has timed out ends it early.
+    Parameters
+    ----------
+    sample : Sample
+        Examples.
+    weights : Weights
+        Weights q of the examples, and the floor of |D|.
+    watch : CancelToken
+        Cancellation token. Once it has timed out, the draw ends with at least FEWEST directions.
+
+    Returns
+    -------
+    Bracket
+        Not certified: it holds except with probability FAILURE over the draw, whose seed is fixed.
+        Unresolved if the lower end is not positive.
+
+    Notes
+    -----
+    For a bounded value X >= m - R, m fixed before, and 0 <= b < 1, the inequality (4.12) has
+    exp(b xi + (ln(1 - b) + b) xi^2) <= 1 + b xi, xi = (X - m)/R. So the mean of N draws exceeds E X
+    by more than R (ln(1/p) - (ln(1 - b) + b) sum xi^2)/(b N) with probability p at most. m, b and N
+    come from the pilot.
+
+    References
+    ----------
+    Fan, Grama and Liu 2015, (4.12).
     """
     n, r = sample.rows.shape
     means = neuron_means(sample.d)

@@ -62,7 +62,24 @@ class Values:
 
 
 def evaluate_directions(z: Array, sample: Sample, weights: Weights, means: NeuronMeans) -> Values:
-    """Return the values of directions with z (N, n) = <u, x_i>."""
+    """Return the values of directions, at given weights of the examples.
+
+    Parameters
+    ----------
+    z : array (N, n)
+        <u, x_i> of unit directions u.
+    sample : Sample
+        Examples, and their labels.
+    weights : Weights
+        Weights q, and the floor of |D|.
+    means : NeuronMeans
+        Table of k1 and k2 for the dimension of the sample.
+
+    Returns
+    -------
+    Values
+        In units of |x_i|. A neuron whose D is 0 has length 0, and e_i = 0 if the floor is positive.
+    """
     rows, q = sample.rows, weights.q
     active_labels = np.where(z > 0.0, sample.y, 0.0)
     D = (active_labels * q) @ rows
