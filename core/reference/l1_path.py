@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.data.dataset import Array
 from core.problem.problem import Problem
@@ -119,11 +120,7 @@ def solve_path_point(points: Array, y: Array, penalty: float, directions: Array)
         # The duality gap bounds the distance of the objective from its minimum on these directions.
         if gap <= ENOUGH * objective:
             break
-        heights = np.abs(slopes)  # add peaks along the circle
-        peaks = (heights >= np.roll(heights, 1)) & (heights >= np.roll(heights, -1))
-        # Only the peaks: neighbours of a peak are nearly the same column, and make the problem
-        # ill-conditioned.
-        is_used |= peaks & (heights > mu)
+        is_used |= _find_peaks(np.abs(slopes), mu)
         Z = np.concatenate([F[:, is_used], -F[:, is_used]], axis=1)
 
         def value(beta: Array, Z: Array = Z) -> tuple[float, Array]:
@@ -186,6 +183,15 @@ def maximise_l1_margin(points: Array, y: Array, directions: Array) -> PathPoint:
 def _loss(p: Array) -> float:
     """Return the mean logistic loss of margins p (n,)."""
     return float(np.logaddexp(0.0, -p).mean())
+
+
+def _find_peaks(heights: Array, least: float) -> NDArray[np.bool_]:
+    """Return the mask of the peaks above `least` along the circle.
+
+    Neighbours of a peak are nearly the same column, and would make the problem ill-conditioned.
+    """
+    peaks = (heights >= np.roll(heights, 1)) & (heights >= np.roll(heights, -1))
+    return np.asarray(peaks & (heights > least))
 
 
 def _loss_weights(p: Array) -> Array:

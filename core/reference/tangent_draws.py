@@ -2,6 +2,11 @@
 
 Two controls of each mean, whose own means are arc-cosine kernels, narrow the draw. A pilot with
 separate directions finds their coefficients, and the number of directions that the bracket needs.
+
+For a bounded value X >= m - R, m fixed before, and 0 <= b < 1, Fan, Grama and Liu (2015, (4.12))
+have exp(b xi + (ln(1 - b) + b) xi^2) <= 1 + b xi, xi = (X - m)/R. So the mean of N draws exceeds
+E X by more than R (ln(1/p) - (ln(1 - b) + b) sum xi^2)/(b N) with probability p at most. m, b and N
+come from the pilot.
 """
 
 from __future__ import annotations
@@ -274,7 +279,7 @@ def bound_deviations(b: Array, squares: Array, ranges: Array, count: int) -> Arr
 
     Notes
     -----
-    R (ln(1/p) - (ln(1 - b) + b) sum xi^2)/(b N) of `bound_by_draws`, with p = FAILURE/(n + 1).
+    The bound of the module's docstring, with p = FAILURE/(n + 1) for each mean.
     """
     logarithm = np.log(ranges.size / FAILURE)
     spread = -(np.log1p(-b) + b) * squares / ranges**2
@@ -319,17 +324,6 @@ def bound_by_draws(sample: Sample, weights: Weights, watch: CancelToken) -> Brac
     Bracket
         Not certified: it holds except with probability FAILURE over the draw, whose seed is fixed.
         Unresolved if the lower end is not positive.
-
-    Notes
-    -----
-    For a bounded value X >= m - R, m fixed before, and 0 <= b < 1, the inequality (4.12) has
-    exp(b xi + (ln(1 - b) + b) xi^2) <= 1 + b xi, xi = (X - m)/R. So the mean of N draws exceeds E X
-    by more than R (ln(1/p) - (ln(1 - b) + b) sum xi^2)/(b N) with probability p at most. m, b and N
-    come from the pilot.
-
-    References
-    ----------
-    Fan, Grama and Liu 2015, (4.12).
     """
     n, r = sample.rows.shape
     means = neuron_means(sample.d)
