@@ -59,6 +59,11 @@ def alignment_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def frames_near_start(context: Context) -> Array:
     """Return the mask of frames in Gamma: |U_t - U_0| < R and |V_t - V_0| < R_V.
 
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
     Returns
     -------
     array (T,) of bool
@@ -188,10 +193,16 @@ def ball_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def sign_vectors(n: int) -> Array:
     """Return all vectors of n signs, up to one sign, or a random sample of them for large n.
 
+    Parameters
+    ----------
+    n : int
+        Length of the vectors.
+
     Returns
     -------
     array (K, n)
-        Entries 1 and -1.
+        Entries 1 and -1. All 2^(n-1) with the first sign +, or DRAWN of them for n > MOST_SIGNS,
+        equal at each call.
     """
     if n > MOST_SIGNS:
         return np.random.default_rng(SEED).choice([-1.0, 1.0], (DRAWN, n))

@@ -1,7 +1,7 @@
-"""Shared parts of the papers' statements: hypotheses in words with numbers, and traces.
+"""Shared parts of the papers' statements: hypotheses in words with numbers.
 
-Comparisons (core.theorems.comparisons) and arithmetic (core.theorems.arithmetic) have their names
-here too, as `marginscope.kinds.common`.
+Comparisons (core.theorems.comparisons), traces of a run (core.theorems.traces) and arithmetic
+(core.theorems.arithmetic) have their names here too, as `marginscope.kinds.common`.
 
 Where a needed width contains a margin, its proved lower end is used, so that a hypothesis that is
 met is met. In a bound "measured >= c gamma" too the lower end replaces gamma: a value below it
@@ -33,6 +33,14 @@ from core.theorems.comparisons import margin_at_least as margin_at_least
 from core.theorems.comparisons import where_proved as where_proved
 from core.theorems.statement import Context, Hypothesis, proved_below
 from core.theorems.states import State
+from core.theorems.traces import counted_steps as counted_steps
+from core.theorems.traces import fitted_frames as fitted_frames
+from core.theorems.traces import last_log10_time as last_log10_time
+from core.theorems.traces import least_before as least_before
+from core.theorems.traces import log_norms as log_norms
+from core.theorems.traces import log_times as log_times
+from core.theorems.traces import step_size as step_size
+from core.theorems.traces import times as times
 
 Array = NDArray[np.float64]
 HOMOGENEOUS_ROOM = 1e-6  # relative tolerance: a user's network may compute in float32
@@ -61,17 +69,56 @@ def at_least(text: str, needed: Any, present: Any) -> Hypothesis:
 
 
 def at_most(text: str, needed: Any, present: Any) -> Hypothesis:
-    """Return the hypothesis present <= needed, as `at_least`."""
+    """Return the hypothesis present <= needed, undecided if a number is not known.
+
+    Parameters
+    ----------
+    text : str
+        The condition in words.
+    needed, present : float or array (T,)
+        As in `at_least`.
+
+    Returns
+    -------
+    Hypothesis
+        Met up to rounding.
+    """
     return _make_hypothesis((text, "<="), needed, present, present <= needed + _room(needed))
 
 
 def less_than(text: str, needed: Any, present: Any) -> Hypothesis:
-    """Return the hypothesis present < needed, as `at_least`."""
+    """Return the hypothesis present < needed, undecided if a number is not known.
+
+    Parameters
+    ----------
+    text : str
+        The condition in words.
+    needed, present : float or array (T,)
+        As in `at_least`.
+
+    Returns
+    -------
+    Hypothesis
+        Without a tolerance: equal numbers do not meet it.
+    """
     return _make_hypothesis((text, "<"), needed, present, present < needed)
 
 
 def greater_than(text: str, needed: Any, present: Any) -> Hypothesis:
-    """Return the hypothesis present > needed, as `at_least`."""
+    """Return the hypothesis present > needed, undecided if a number is not known.
+
+    Parameters
+    ----------
+    text : str
+        The condition in words.
+    needed, present : float or array (T,)
+        As in `at_least`.
+
+    Returns
+    -------
+    Hypothesis
+        Without a tolerance: equal numbers do not meet it.
+    """
     return _make_hypothesis((text, ">"), needed, present, present > needed)
 
 
@@ -269,50 +316,3 @@ def known_law(run: Run, needed: str) -> Hypothesis:
         words = "data from a file" if data.embedded else "points of the study file"
         return Hypothesis("the law of the data", needed, f"{words}: the law is not known", None)
     return Hypothesis("the law of the data", needed, f"{data.kind}, known", True)
-
-
-def least_before(values: Array) -> Array:
-    """Return min over s < t of a trace, (T,); NaN at the first frame."""
-    return np.concatenate([[np.nan], np.minimum.accumulate(values)[:-1]])
-
-
-def times(run: Run) -> Array:
-    """Return t of each frame, (T,); infinite where it overflows."""
-    with np.errstate(over="ignore"):
-        return np.asarray(10.0 ** run.log10_time[: run.frames])
-
-
-def counted_steps(run: Run) -> Array:
-    """Return the steps of each frame, at least 1, (T,)."""
-    return np.maximum(run.steps[: run.frames].astype(np.float64), 1.0)
-
-
-def log_times(run: Run) -> Array:
-    """Return ln t of each frame, (T,); -inf at t = 0."""
-    return np.asarray(run.log10_time[: run.frames] * math.log(10.0))
-
-
-def last_log10_time(run: Run) -> float:
-    """Return log10 t of the last frame; -inf at t = 0."""
-    return float(run.log10_time[run.frames - 1])
-
-
-def log_norms(run: Run) -> Array:
-    """Return ln |W_h| of each frame, (T,), of any size; -inf for a network of 0."""
-    norms = [log(run.network.norm(run.parameters(k))) for k in range(run.frames)]
-    return np.array(norms) + run.rho[: run.frames]
-
-
-def step_size(run: Run) -> float:
-    """Return the constant step eta; NaN for dynamics without one."""
-    step = getattr(run.experiment.dynamics, "step", None)
-    return NAN if step is None else float(step)
-
-
-def fitted_frames(context: Context) -> Array:
-    """Return the mask of frames at which R(W) < l(0)/n, (T,)."""
-    loss, n = context.run.loss, context.run.dataset.n
-    # Below l(0)/n every example is classified correctly and the smoothed margin is positive
-    # (docs/theory.md, 3.4): from there on the papers let margins and norms grow.
-    threshold = loss.at_zero if context.run.experiment.loss.exp_tailed else NAN
-    return np.asarray(context.trace("log10_risk") < math.log10(threshold / n))

@@ -75,6 +75,11 @@ def compare_fit_time(context: Context) -> Comparison:
 def fitted_frame_indices(context: Context) -> NDArray[np.intp]:
     """Return the frames with L < log(2)/n.
 
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
     Returns
     -------
     array (at most T,) of int

@@ -64,6 +64,11 @@ def orthogonality(run: Run, formula: str, factor: float) -> Hypothesis:
         Text of the factor.
     factor : float
         Factor of n P.
+
+    Returns
+    -------
+    Hypothesis
+        The same at all frames.
     """
     low, _ = input_length_range(run)
     text = f"near-orthogonal data: Rmin^2 >= {formula} n P"

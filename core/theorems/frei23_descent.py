@@ -95,6 +95,11 @@ def fitting_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def frames_after_start(run: Run) -> Array:
     """Return the mask of frames after the first step.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+
     Returns
     -------
     array (T,) of bool
@@ -105,9 +110,15 @@ def frames_after_start(run: Run) -> Array:
 def lower_loss_sums(context: Context) -> Array:
     """Return lower bounds of alpha sum_(s<t) Ghat_s; frames leave out steps.
 
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
     Returns
     -------
     array (T,)
+        Sums up to each frame, which never decrease.
     """
     return sum_bounds(context.run)[0].cumsum()
 

@@ -148,6 +148,13 @@ def largest_neuron_spread(point: KktPoint, context: Context) -> float:
 def multipliers(point: KktPoint, context: Context) -> Array:
     """Return lambda of the optimum of problem (3).
 
+    Parameters
+    ----------
+    point : KktPoint
+        W of the last frame, scaled to min_i p_i = 1, and the data.
+    context : Context
+        Run and its reference margins.
+
     Returns
     -------
     array (n,)

@@ -39,6 +39,11 @@ LN_10 = math.log(10.0)
 def log_t_n(context: Context) -> Array:
     """Return ln(t n) of each frame, with t = 1 in place of 0.
 
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
     Returns
     -------
     array (T,)
@@ -49,6 +54,11 @@ def log_t_n(context: Context) -> Array:
 
 def allowed_gap(context: Context) -> Array:
     """Return ln(t n)(8 R + 2) + 32 of each frame.
+
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
 
     Returns
     -------
@@ -109,6 +119,11 @@ def compare_margin_after(context: Context, log10_needed: float, bound: float) ->
         log10 t of the first frames compared.
     bound : float
         Lower bound of the margin.
+
+    Returns
+    -------
+    Comparison
+        Undecided, with the time in words, if no frame is as late.
     """
     run = context.run
     frames = run.log10_time[: run.frames] >= log10_needed

@@ -55,6 +55,11 @@ def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def u_norms(run: Run) -> Array:
     """Return |u_s|_1 of each frame.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+
     Returns
     -------
     array (T,)
@@ -69,6 +74,11 @@ def initial_gamma(context: Context) -> float:
 
 def running_gamma(context: Context) -> Array:
     """Return inf over s <= t of min_i <pbar, z_i(s)>.
+
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
 
     Returns
     -------
@@ -86,6 +96,11 @@ def start_divergence(context: Context) -> float:
 def target_scale(context: Context) -> Array:
     """Return c = ln(t n)/gamma of ub = c pbar.
 
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
     Returns
     -------
     array (T,)
@@ -102,9 +117,15 @@ def target_scale(context: Context) -> Array:
 def target_kl(context: Context) -> Array:
     """Return D(ub, u0) for ub = c pbar.
 
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
     Returns
     -------
     array (T,)
+        Not negative; NaN where `target_scale` is NaN.
     """
     u = reparametrise(context.run, 0)
     pbar = reference_distribution(context.run)
@@ -115,9 +136,15 @@ def target_kl(context: Context) -> Array:
 def first_log10_times(context: Context) -> Array:
     """Return log10 t_1, t_1 = (20 R4/gamma)^4, R4 = D(ub, u0)/|ub|_1.
 
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
     Returns
     -------
     array (T,)
+        NaN where `target_scale` is NaN.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = target_kl(context) / target_scale(context)
@@ -126,6 +153,11 @@ def first_log10_times(context: Context) -> Array:
 
 def frames_after_first_time(context: Context) -> Array:
     """Return the mask of frames with t >= t_1.
+
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
 
     Returns
     -------

@@ -110,6 +110,11 @@ def nearest_measure(Z: Array, margin: float) -> NearestMeasure:
 def start_features(run: Run) -> Array:
     """Return the signed features of the start.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+
     Returns
     -------
     array (n, m)

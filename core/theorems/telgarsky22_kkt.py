@@ -25,7 +25,18 @@ def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def linear_network(context: Context) -> Array | None:
-    """Return flat parameters with a_j = 1 and v_j = u for all j; None without a linear margin."""
+    """Return flat parameters with a_j = 1 and v_j = u for all j; None without a linear margin.
+
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
+    Returns
+    -------
+    array (size,) or None
+        Flat parameters, |u| = 1; None without a linear margin.
+    """
     run = context.run
     try:
         _, u, _ = max_margin(run.dataset.y[:, None] * run.inputs)

@@ -30,7 +30,18 @@ def is_homogeneous_flow(run: Run) -> bool:
 
 
 def frames_after_fit(context: Context) -> Array:
-    """Return the mask of frames from the first one on with R < l(0)/n, (T,)."""
+    """Return the mask of frames from the first one on with R < l(0)/n.
+
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
+    Returns
+    -------
+    array (T,) of bool
+        True from the first frame of `fitted_frames` on, also where a later one fails.
+    """
     return np.asarray(np.maximum.accumulate(common.fitted_frames(context)))
 
 
@@ -160,7 +171,20 @@ def compare_start_derivative(context: Context) -> Comparison:
 
 
 def mixed_terms(context: Context, share: Array) -> Array:
-    """Return min_i <r thetabar + W_0, d p_i(W_t)> - p_i(W_t) of each frame, r = share (T,)."""
+    """Return min_i <r thetabar + W_0, d p_i(W_t)> - p_i(W_t) of each frame.
+
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+    share : array (T,)
+        r of each frame; NaN at frames that are left out.
+
+    Returns
+    -------
+    array (T,)
+        NaN where r is not finite.
+    """
     run, direction = context.run, outer_transport(context.run).direction
     least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(np.isfinite(share)):
@@ -199,7 +223,18 @@ def has_potential(run: Run) -> bool:
 
 
 def potential(context: Context) -> Array:
-    """Return Phi of Theorem 3.2 or 3.3, (T,)."""
+    """Return Phi of Theorem 3.2 or 3.3 at each frame.
+
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
+    Returns
+    -------
+    array (T,)
+        -inf where Phi is not defined yet.
+    """
     cones = has_cone_potential(context.run)
     return context.trace("cone_potential" if cones else "scalar_potential")
 

@@ -119,6 +119,11 @@ def crossing_radius(context: Context) -> float:
 def frames_after_crossing(context: Context) -> Array:
     """Return the mask of frames from the first one on with |W - W0| >= gamma_ntk sqrt(m)/32.
 
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
     Returns
     -------
     array (T,) of bool
@@ -175,9 +180,15 @@ def compare_margin_after_crossing(context: Context) -> Comparison:
 def rebalanced_margins(context: Context) -> Array:
     """Return the smoothed margin of the rebalanced networks (a/sqrt(gamma_ntk), V sqrt(gamma_ntk)).
 
+    Parameters
+    ----------
+    context : Context
+        Run and its reference margins.
+
     Returns
     -------
     array (T,)
+        Divided by |What|^2, as the smoothed margin by |W|^2; NaN if gamma_ntk is not known.
     """
     gamma, run = context.lower("gamma_ntk"), context.run
     margins = context.trace("smoothed_margin")

@@ -24,9 +24,9 @@ from core.theorems.statement import (
     Hypothesis,
     Statement,
     Verdict,
-    make_timing,
 )
 from core.theorems.states import State, States
+from core.theorems.timing import make_timing
 
 
 @final

@@ -14,8 +14,9 @@ from core.runs import Run
 from core.runs.meta import Reason
 from core.runs.run_file import Event, Index
 from core.theorems.report import timing_words
-from core.theorems.statement import Assessment, Comparison, Hypothesis, Verdict, make_timing
+from core.theorems.statement import Assessment, Comparison, Hypothesis, Verdict
 from core.theorems.states import State, combine_states, met_of, state_of, state_spans
+from core.theorems.timing import make_timing
 from tests.support.judged_runs import Margins, exactly, judge, problem_of, recorded_run
 from tests.theorems.gallery import GALLERY
 from tests.theorems.test_statements import made_up

@@ -29,8 +29,9 @@ from app.theory.statement_lines import (
 from app.theory.theorem_times import MOST_ROWS, NO_LINES, NO_RUN, TheoremTimes, TimeRows
 from core.figures.palette import LIGHT
 from core.problem.schedule import coordinate
-from core.theorems.statement import Assessment, Comparison, Verdict, make_timing
+from core.theorems.statement import Assessment, Comparison, Verdict
 from core.theorems.states import State
+from core.theorems.timing import make_timing
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener
 from tests.app.shell.shared_window import skip_style_sheet
