@@ -46,7 +46,7 @@ def network_of(run: Run) -> BatchNorm:
 
 
 def largest_inverse(run: Run) -> float:
-    """Return max_j 1/N(v_j) at the start."""
+    """Return max_j 1/N(v_j) at the start; infinite where an N is 0."""
     network = network_of(run)
     N, _ = network.statistics(network.directions(run.origin))
     smallest = float(np.min(N))
@@ -62,7 +62,7 @@ def eps_n(run: Run) -> float:
 
 
 def start_margin(context: Context) -> float:
-    """Return gamma_a + gamma_c with V frozen at the start."""
+    """Return gamma_a + gamma_c with V at its start, from proved lower ends; NaN if unknown."""
     return context.lower("gamma_a") + context.lower("gamma_c")
 
 
@@ -116,7 +116,7 @@ def radius_at_least_8(context: Context) -> Hypothesis:
 
 
 def needed_step(context: Context) -> float:
-    """Return 1/(28 eps_N gamma^(2/3) m^(1/3))."""
+    """Return 1/(28 eps_N gamma^(2/3) m^(1/3)), gamma of `start_margin`; NaN unless positive."""
     margin = start_margin(context)
     if not margin > 0.0:
         return common.NAN
@@ -187,7 +187,7 @@ def compare_proved_error(context: Context) -> Comparison:
 
 
 def outer_radius(context: Context) -> float:
-    """Return R = gamma^(1/3) m^(1/6)/(27 eps_N)."""
+    """Return R = gamma^(1/3) m^(1/6)/(27 eps_N), gamma of `start_margin`; NaN unless positive."""
     margin, run = start_margin(context), context.run
     if not margin > 0.0:
         return common.NAN
@@ -257,7 +257,7 @@ def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_dyadic_margin(context: Context) -> Comparison:
-    """Compare gamma_a, from above, with (sqrt(d)/40) sqrt(3/(4^(d+1) - 4))."""
+    """Compare the upper end of gamma_a with (sqrt(d)/40) sqrt(3/(4^(d+1) - 4))."""
     d = context.run.dataset.d
     # With the best a: the proof's choice has a negative margin unless m is far above 4^d.
     bound = math.sqrt(d) / 40.0 * math.sqrt(3.0 / (4.0 ** (d + 1) - 4.0))

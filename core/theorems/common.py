@@ -290,7 +290,11 @@ def unit_ball(run: Run) -> Hypothesis:
 
 
 def paper_start(run: Run, law: str) -> Hypothesis:
-    """Return the hypothesis that the parameters were drawn by the paper's law."""
+    """Return the hypothesis that the parameters were drawn by the paper's law.
+
+    Met by `init = "paper"` alone. Undecided for the start of another program, and for a run of
+    which the start is not known.
+    """
     section: Any = run.experiment.network
     init = getattr(section, "init", "paper")
     present = f'init = "{init}"'

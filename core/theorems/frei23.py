@@ -89,7 +89,10 @@ def fitted_frame_indices(context: Context) -> NDArray[np.intp]:
 
 
 def bracket_fit_time(context: Context) -> Comparison:
-    """Compare log10 t_0 with log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2)."""
+    """Compare log10 t_0 with log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2).
+
+    t_0 is the first time with L < log(2)/n, and gamma the slope of the leaky ReLU.
+    """
     run = context.run
     low, _ = input_length_range(run)
     risk = context.trace("log10_risk")
@@ -118,7 +121,7 @@ def bracket_fit_time(context: Context) -> Comparison:
 
 
 def compare_proxy_pl(context: Context) -> Comparison:
-    """Compare the constant of the proxy PL inequality with 1."""
+    """Compare the constant of the proxy PL inequality with 1 at every frame."""
     return common.compare_all_frames(">=", 1.0, context.trace("proxy_pl"), "proxy_pl")
 
 
@@ -148,7 +151,7 @@ def lemma_3_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_coherence(context: Context) -> Comparison:
-    """Compare the largest |<x_i, x_j>|/d with the bracket sqrt(ln n / d)."""
+    """Compare max over i != j of |<x_i, x_j>|/d with sqrt(ln n / d), an O(.)."""
     run = context.run
     n, d = run.dataset.n, run.dataset.d
     return common.compare_once("<=", math.sqrt(math.log(n) / d), coherence(run) / d)

@@ -33,12 +33,15 @@ def is_smooth_descent(run: Run) -> bool:
 
 
 def c_r(run: Run) -> float:
-    """Return C_R = 10 R^2 gamma^-2 + 10."""
+    """Return C_R = 10 R^2/gamma^2 + 10, gamma the activation's slope; infinite for an input 0."""
     return 10.0 * input_length_ratio(run) ** 2 / leaky_slope(run) ** 2 + 10.0
 
 
 def largest_step(run: Run) -> float:
-    """Return (A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)), H = (1 - gamma)/4."""
+    """Return the largest step of (A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)).
+
+    gamma is the slope of the activation, and H = (1 - gamma)/4. 0 if an input is zero.
+    """
     _, high = input_length_range(run)
     # max(1, H) = 1, since H = (1 - gamma)/4 is the largest second derivative of the activation.
     divisor = 5.0 * run.dataset.n * high**2 * input_length_ratio(run) ** 2 * c_r(run)
@@ -46,7 +49,7 @@ def largest_step(run: Run) -> float:
 
 
 def start_scale(run: Run) -> float:
-    """Return w of W(0) ~ N(0, w^2)."""
+    """Return w of the start W(0) ~ N(0, w^2); NaN if another program drew it."""
     # The paper's w_TF = sqrt(2/(m + d)), and its "1/50", are standard deviations, not variances.
     section = run.experiment.network
     assert isinstance(section, FixedOuterNetwork)
@@ -56,7 +59,10 @@ def start_scale(run: Run) -> float:
 
 
 def largest_start(context: Context) -> float:
-    """Return (A2): alpha gamma^2 Rmin/(72 R C_R n sqrt(m d log(4m/delta)))."""
+    """Return the largest w of (A2): alpha gamma^2 Rmin/(72 R C_R n sqrt(m d log(4m/delta))).
+
+    alpha is the step, and gamma the slope of the activation.
+    """
     run = context.run
     low, high = input_length_range(run)
     m, d = run.network.m, run.dataset.d
@@ -161,7 +167,10 @@ def compare_neuron_growth(context: Context) -> Comparison:
 
 
 def compare_stable_rank(context: Context) -> Comparison:
-    """Compare |W_t|_F^2/|W_t|_2^2 with 256 C_R R^4/gamma^2 from the first step on."""
+    """Compare |W_t|_F^2/|W_t|_2^2 with 256 C_R R^4/gamma^2 from the first step on.
+
+    gamma is the slope of the activation.
+    """
     run = context.run
     bound = 256.0 * c_r(run) * input_length_ratio(run) ** 4 / leaky_slope(run) ** 2
     trace = context.trace("stable_rank")
@@ -219,7 +228,10 @@ def compare_first_step(context: Context) -> Comparison:
 
 
 def compare_frobenius_norm(context: Context) -> Comparison:
-    """Compare |W_t| with |W_0| + sqrt(2 C_R) Rmax/sqrt n alpha sum Ghat."""
+    """Compare |W_t| with |W_0| + sqrt(2 C_R) Rmax/sqrt n alpha sum Ghat at every frame.
+
+    The sum is taken from above.
+    """
     run = context.run
     size = np.sqrt(context.trace("norm_squared"))
     rate = math.sqrt(2.0 * c_r(run)) * input_length_range(run)[1] / math.sqrt(run.dataset.n)
@@ -228,7 +240,10 @@ def compare_frobenius_norm(context: Context) -> Comparison:
 
 
 def compare_spectral_norm(context: Context) -> Comparison:
-    """Compare |W_t|_2 with gamma Rmin/(4 sqrt2 R sqrt n) alpha sum Ghat."""
+    """Compare |W_t|_2 with gamma Rmin/(4 sqrt2 R sqrt n) alpha sum Ghat from the first step on.
+
+    The sum is taken from below, and gamma is the slope of the activation.
+    """
     run = context.run
     low, high = input_length_range(run)
     divisor = 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n)

@@ -134,7 +134,7 @@ def compare_margin_after(context: Context, log10_needed: float, bound: float) ->
 
 
 def first_log10_time(context: Context, gamma: float) -> float:
-    """Return log10 (20 R/gamma)^4."""
+    """Return log10 of (20 R/gamma)^4; infinite unless gamma > 0."""
     if not gamma > 0.0:
         return math.inf
     # Theorem 4.1 prints the time without the exponent 4.
@@ -142,7 +142,7 @@ def first_log10_time(context: Context, gamma: float) -> float:
 
 
 def second_log10_time(context: Context, gamma: float) -> float:
-    """Return log10 of e + exp(exp(4 n R/gamma))."""
+    """Return log10 of e + exp(exp(4 n R/gamma)); infinite beyond float64, or unless gamma > 0."""
     if not gamma > 0.0:
         return math.inf
     exponent = 4.0 * context.run.dataset.n * start_divergence(context) / gamma
@@ -164,7 +164,10 @@ def compare_theorem_3_1_late(context: Context) -> Comparison:
 
 
 def compare_feature_margin(context: Context) -> Comparison:
-    """Compare inf over s of min_i <pbar, z_i(s)> with gamma/2: (5)."""
+    """Compare min_i <pbar, z_i(s)> with gamma/2 at every frame: (5).
+
+    Undecided unless gamma, its value at the start, is positive.
+    """
     bound, trace = initial_gamma(context) / 2.0, context.trace("pbar_margin")
     if not bound > 0.0:
         reason = "the initial features have no margin"

@@ -21,7 +21,7 @@ START = "a_j, b_j uniform on +-1/sqrt(m)"
 
 
 def is_reparametrised(run: Run) -> bool:
-    """Return True for <a*b, F(x; V)>, the logistic loss, and gradient flow or its descent."""
+    """Return True for <a*b, F(x; V)>, V trained, logistic loss, gradient flow or its descent."""
     trains_features = run.network.factored and not run.network.fixed_features
     return trains_features and run.loss.kind == "logistic" and common.follows_gradient(run)
 
@@ -205,7 +205,10 @@ def mirror_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_growth(context: Context) -> Comparison:
-    """Compare |u_t|_1 with |u_0|_1 exp(2 int G)."""
+    """Compare |u_t|_1 with |u_0|_1 exp(2 int G) at every frame.
+
+    Open where |u_t|_1 is between the bounds of int G that the frames give.
+    """
     u = u_norms(context.run)
     with np.errstate(over="ignore"):
         lower, upper = (u[0] * np.exp(2.0 * grown.cumsum()) for grown in sum_bounds(context.run))
@@ -217,7 +220,10 @@ def compare_growth(context: Context) -> Comparison:
 
 
 def compare_size(context: Context) -> Comparison:
-    """Compare sup over s <= t of |u_s|_1 with (8 R4 + 2)|ub|_1 + 32."""
+    """Compare sup over s <= t of |u_s|_1 with (8 R4 + 2)|ub|_1 + 32 at every frame.
+
+    R4 = D(ub, u0)/|ub|_1 and ub = c pbar are those of t, so that the bound grows with ln t.
+    """
     c, divergence = target_scale(context), target_kl(context)
     bound = 8.0 * divergence + 2.0 * c + 32.0
     return common.compare_all_frames("<=", bound, np.maximum.accumulate(u_norms(context.run)), "u")
@@ -252,7 +258,10 @@ def lemma_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_margin_after_first_time(context: Context) -> Comparison:
-    """Compare half of min <z_i, u>/|u|_1, the margin, with gamma/(4 (1 + R4)) for t >= t_1."""
+    """Compare the hard margin with gamma/(4 (1 + R4)) for t >= t_1.
+
+    It is half of min <z_i, u>/|u|_1. gamma and R4 are those of t (`running_gamma`, `target_kl`).
+    """
     with np.errstate(invalid="ignore"):
         ratio = target_kl(context) / target_scale(context)
     # <z_i, u>/|u|_1 is twice the margin over |a|^2 + |b|^2.

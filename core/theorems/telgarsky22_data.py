@@ -253,12 +253,12 @@ def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_parity_ntk(context: Context) -> Comparison:
-    """Compare gamma_ntk, from above, with 1/(50 d)."""
+    """Compare the upper end of gamma_ntk with 1/(50 d)."""
     return common.margin_at_least(context, "gamma_ntk", 1.0 / (50.0 * context.run.dataset.d))
 
 
 def compare_parity_global(context: Context) -> Comparison:
-    """Compare gamma_gl, from above, with 1/sqrt(8 d)."""
+    """Compare the upper end of gamma_gl with 1/sqrt(8 d)."""
     # A lower bound in the paper; for all corners it equals the margin (docs/theory.md, 5.4).
     bound = 1.0 / math.sqrt(8.0 * context.run.dataset.d)
     return common.margin_at_least(context, "gamma_gl", bound)
@@ -299,12 +299,12 @@ def compare_start_outputs(context: Context) -> Comparison:
 
 
 def is_standard(run: Run) -> bool:
-    """Return True for the standard network with two classes."""
+    """Return True for f = sum_j a_j relu(<v_j, x>), both trained, with two classes."""
     return common.standard_relu(run) and run.dataset.classes == 2
 
 
 def has_transport(run: Run) -> bool:
-    """Return True for standard networks with few enough examples for Assumption 1.3's theta."""
+    """Return True for `is_standard` with at most MOST_EXAMPLES examples, as theta requires."""
     return is_standard(run) and run.dataset.n <= MOST_EXAMPLES
 
 

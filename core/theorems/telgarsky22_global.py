@@ -92,7 +92,7 @@ def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_escape(context: Context) -> Comparison:
-    """Compare the last hard margin with gamma_linear/2, the linear solution's, from above."""
+    """Compare the last hard margin with the linear solution's, gamma_linear/2 from above."""
     # With one label u is one ReLU neuron a <v, x>, whose |W|^2 margin is half of the linear one
     # (docs/theory.md, 5.2); the text compares with the linear margin itself. The limit must exceed
     # it, and therefore its upper end.
@@ -108,7 +108,7 @@ def lemma_a_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_lemma_a_1(context: Context) -> Comparison:
-    """Compare gamma_ntk, from above, with gamma_gl/(8 sqrt d), from below."""
+    """Compare the upper end of gamma_ntk with gamma_gl/(8 sqrt d), by the lower end of gamma_gl."""
     bound = context.lower("gamma_gl") / (8.0 * math.sqrt(context.run.dataset.d))
     return common.margin_at_least(context, "gamma_ntk", bound, "")
 
@@ -175,7 +175,10 @@ def compare_collapse_margin(context: Context) -> Comparison:
 
 
 def compare_collapse_error(context: Context) -> Comparison:
-    """Compare the last test error with r^2 ln(n)^3/(n (gamma_nc - eps)^2) + ln(1/delta)/n."""
+    """Compare the last test error with the theorem's bound, an O(.).
+
+    r^2 ln(n)^3/(n (gamma_nc - eps)^2) + ln(1/delta)/n.
+    """
     (gamma, eps, r), n = collapse_constants(context), context.run.dataset.n
     first = common.divide(r**2 * math.log(n) ** 3, n * (gamma - eps) ** 2)
     bound = first + math.log(1.0 / context.delta) / n
@@ -188,7 +191,7 @@ def exponential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_potential(context: Context) -> Comparison:
-    """Compare Phi with (1/2) ln|W| at every frame."""
+    """Compare Phi with (1/2) ln|W| at the frames where Phi is finite."""
     potential = context.trace("cone_potential")
     # (1/2) ln |W|, from the column of |W|^2.
     bound = 0.25 * np.log(context.trace("norm_squared"))
@@ -207,7 +210,7 @@ def is_scalar_flow(run: Run) -> bool:
 
 
 def population_gamma(context: Context) -> float:
-    """Return gamma_gl of Assumption 1.2: that of all corners if known, else the sample's."""
+    """Return gamma_gl of Assumption 1.2, from below: that of all corners, else the sample's."""
     corners = context.lower("parity_population")
     return context.lower("gamma_gl") if math.isnan(corners) else corners
 

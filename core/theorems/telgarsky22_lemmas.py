@@ -24,7 +24,7 @@ from core.theorems.telgarsky22_global import (
 
 
 def is_homogeneous_flow(run: Run) -> bool:
-    """Return True for a homogeneous network, a loss with duals, gradient flow or its descent."""
+    """Return True for a homogeneous network, exponential tail, gradient flow or its descent."""
     flow = common.follows_gradient(run, mirror=True)
     return run.network.homogeneous and run.experiment.loss.exp_tailed and flow
 
@@ -55,7 +55,7 @@ def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesi
 
 
 def compare_norm_growth(context: Context) -> Comparison:
-    """Compare the smallest increase of ln |u| between frames, which is never negative, with 0."""
+    """Compare the increase of ln |u| from frame to frame with -1e-9, once R < l(0)/n."""
     rise = np.concatenate([[0.0], np.diff(common.log_norms(context.run))])
     frames = np.concatenate([[False], frames_after_fit(context)[:-1]])
     return common.compare_all_frames(
@@ -163,7 +163,10 @@ def wide_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_start_derivative(context: Context) -> Comparison:
-    """Compare min_i <thetabar, d p_i(W_0)>, thetabar_j = theta(w_j)/sqrt(m), with (1)."""
+    """Compare min_i <thetabar, d p_i(W_0)>, thetabar_j = theta(w_j)/sqrt(m), with its bound: (1).
+
+    gamma sqrt(m) - sqrt(32 ln(n/delta)), gamma of `outer_transport`.
+    """
     run, transport = context.run, outer_transport(context.run)
     bound = transport.gamma * math.sqrt(run.network.m) - math.sqrt(32.0 * log_n_over_delta(context))
     slopes = run.network.derivative(run.origin, run.inputs, transport.direction)
@@ -196,7 +199,10 @@ def mixed_terms(context: Context, share: Array) -> Array:
 
 
 def compare_near_start(context: Context) -> Comparison:
-    """Compare (2) with r_theta = r_w = 1 and R = |W_t - W_0| with its bound."""
+    """Compare `mixed_terms` at r = 1 with the bound of (2), at every frame.
+
+    R of the bound is |W_t - W_0|, and gamma that of `outer_transport`.
+    """
     run, gamma = context.run, outer_transport(context.run).gamma
     far, log_n = context.trace("distance"), log_n_over_delta(context)
     bound = gamma * math.sqrt(run.network.m) - (math.sqrt(32.0 * log_n) + 4.0 * far + 4.0)
@@ -206,7 +212,10 @@ def compare_near_start(context: Context) -> Comparison:
 
 
 def compare_wide_network(context: Context) -> Comparison:
-    """Compare (3) with R = max(8, |W_t - W_0|) and r_theta = R/8 with its bound."""
+    """Compare `mixed_terms` at r = R/8 with the bound of (3), at every frame.
+
+    R is max(8, |W_t - W_0|), and gamma that of `outer_transport`.
+    """
     run, gamma = context.run, outer_transport(context.run).gamma
     share = np.maximum(context.trace("distance"), 8.0) / 8.0
     bound = 0.5 * gamma * share * math.sqrt(run.network.m) - 160.0 * share**2

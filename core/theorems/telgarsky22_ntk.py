@@ -21,20 +21,20 @@ def is_exp_tailed_standard(run: Run) -> bool:
 
 
 def is_flow(run: Run) -> bool:
-    """Return True for the standard network under gradient flow, or descent that approximates it."""
+    """Return True for `is_exp_tailed_standard` under gradient flow or full-batch descent."""
     return is_exp_tailed_standard(run) and common.follows_gradient(run)
 
 
 def sample_hypothesis(context: Context) -> Hypothesis:
-    """Return Assumption 1.3 on the run's examples."""
+    """Return Assumption 1.3 on the run's examples: gamma_ntk > 0."""
     return common.positive(context, "gamma_ntk", "Assumption 1.3: gamma_ntk of the sample")
 
 
 def almost_sure_margin(context: Context) -> tuple[float, Hypothesis]:
     """Return gamma_ntk of Assumption 1.4, and the assumption.
 
-    On 2-parity the paper proves 1/(50 d) (Proposition 1.6). Otherwise the sample's own, an upper
-    bound, replaces it, and the assumption is undecided.
+    On 2-parity the paper proves 1/(50 d) (Proposition 1.6). Otherwise the proved lower end of the
+    sample's gamma_ntk, which is at least the law's, replaces it, and the assumption is undecided.
     """
     text = "Assumption 1.4: gamma_ntk almost surely"
     if is_two_parity(context.run):
@@ -105,14 +105,14 @@ def compare_risk_with_time(context: Context) -> Comparison:
 
 
 def compare_flow_distance(context: Context) -> Comparison:
-    """Compare |W_t - W_0| with gamma_ntk sqrt(m)/80 at every frame."""
+    """Compare |W_t - W_0| with gamma sqrt(m)/80 at every frame, gamma by `almost_sure_margin`."""
     gamma, _ = almost_sure_margin(context)
     bound = gamma * math.sqrt(context.run.network.m) / 80.0
     return common.compare_all_frames("<=", bound, context.trace("distance"), "distance")
 
 
 def crossing_radius(context: Context) -> float:
-    """Return gamma_ntk sqrt(m)/32."""
+    """Return gamma_ntk sqrt(m)/32 from the proved lower end; NaN if that is not known."""
     return context.lower("gamma_ntk") * math.sqrt(context.run.network.m) / 32.0
 
 
@@ -201,9 +201,9 @@ def rebalanced_margins(context: Context) -> Array:
 
 
 def compare_rebalanced_margin(context: Context) -> Comparison:
-    """Compare gs(What) with gamma_ntk/4096 where the distance of `frames_after_crossing` is met.
+    """Compare gs(What) with gamma_ntk/4096 at the first frame of `frames_after_crossing` alone.
 
-    The lemma speaks of that time alone.
+    The lemma speaks of no other time.
     """
     bound = context.lower("gamma_ntk") / 4096.0
     reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
@@ -270,7 +270,7 @@ def compare_lemma_2_5(context: Context) -> Comparison:
 
 
 def has_test_error(run: Run) -> bool:
-    """Return True for the standard network on data whose test error is known."""
+    """Return True for `is_exp_tailed_standard`, with test examples or data of a known law."""
     section = run.experiment.data
     is_error_known = run.dataset.x_test is not None or section.known_law
     return is_exp_tailed_standard(run) and is_error_known

@@ -12,7 +12,7 @@ from core.theorems.telgarsky22_ntk import almost_sure_margin, is_exp_tailed_stan
 
 
 def is_sgd(run: Run) -> bool:
-    """Return True for a network of `is_exp_tailed_standard` under SGD."""
+    """Return True for `is_exp_tailed_standard` under SGD."""
     return is_exp_tailed_standard(run) and run.experiment.dynamics.kind == "sgd"
 
 
@@ -48,7 +48,10 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_sgd_error(context: Context) -> Comparison:
-    """Compare min over s < t of the test error with 8 ln(1/delta)/t + 2560/(t gamma_ntk^2)."""
+    """Compare min over s < t of the test error with 8 ln(1/delta)/t + 2560/(t gamma^2).
+
+    t counts steps, and gamma is that of `almost_sure_margin`.
+    """
     gamma, _ = almost_sure_margin(context)
     steps = common.counted_steps(context.run)
     bound = (
@@ -59,7 +62,10 @@ def compare_sgd_error(context: Context) -> Comparison:
 
 
 def compare_sgd_distance(context: Context) -> Comparison:
-    """Compare |W_t - W_0| with 80 eta sqrt(m)/gamma_ntk at every frame."""
+    """Compare |W_t - W_0| with 80 eta sqrt(m)/gamma at every frame.
+
+    gamma is that of `almost_sure_margin`.
+    """
     gamma, _ = almost_sure_margin(context)
     run = context.run
     bound = common.divide(80.0 * common.step_size(run) * math.sqrt(run.network.m), gamma)

@@ -47,7 +47,10 @@ def has_many_classes(run: Run) -> bool:
 
 
 def has_bounded_margin(run: Run) -> bool:
-    """Return True for networks whose normalised margin is at most gamma*."""
+    """Return True if the normalised margin is at most gamma*.
+
+    So it is for two classes, an exponential tail, and ReLU networks: with biases on the line alone.
+    """
     monotone = run.experiment.loss.exp_tailed
     one_dimensional = run.network.kind == "bias" and run.dataset.d == 1
     return monotone and run.dataset.classes == 2 and (run.network.plain_relu or one_dimensional)

@@ -122,7 +122,7 @@ def compare_objective_derivative(context: Context) -> Comparison:
 
 
 def is_regression(run: Run) -> bool:
-    """Return True for a trained network with two layers, the squared loss and a penalty."""
+    """Return True for a trained ReLU network, squared loss, a penalty, n m at most MOST_VALUES."""
     squared = run.loss.kind == "squared" and run.experiment.loss.l2 > 0.0
     small = run.dataset.n * run.network.m <= MOST_VALUES
     return common.standard_relu(run) and is_fully_trained(run) and squared and small
