@@ -24,7 +24,7 @@ from core.numbers import MINUS, power_text, raise_powers
 
 if TYPE_CHECKING:
     from app.state.node_values import NodeFacts
-    from core.observables.nodes import GroupFacts
+    from core.observables.node_groups import GroupFacts
     from core.observables.observable import Observable
 
 NODE_HINT = (

@@ -24,7 +24,7 @@ from core.study_file.dynamics import KernelPredictor
 from core.training.control import FinishReason, RunState, Status
 
 if TYPE_CHECKING:
-    from core.observables.nodes import GroupFacts
+    from core.observables.node_groups import GroupFacts
     from core.runs import Run
 
 # Faster digits cannot be read, and each text costs a layout.

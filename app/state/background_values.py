@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from core.observables.nodes import GroupFacts
+    from core.observables.node_groups import GroupFacts
     from core.runs import Run
 
 
@@ -265,7 +265,7 @@ class BackgroundValues:
 
 
 def _group_facts(run: Run, question: GroupQuestion) -> GroupFacts:
-    from core.observables.nodes import group_facts
+    from core.observables.node_groups import group_facts
 
     return group_facts(run, question.frame, question.nodes)
 
@@ -279,8 +279,8 @@ def _node_values(run: Run, question: NodesQuestion) -> dict[str, Floats]:
 
 def answer(run: Run, question: PredictorQuestion) -> PredictorAnswer:
     """Compute the predictor of a run at the points of a question."""
-    from core.observables.margins import flat_values, grid_values
     from core.observables.piecewise import level_segments, lines_of, plane_function
+    from core.observables.predictor_values import flat_values, grid_values
 
     plane, data = question, run.dataset
     grid = grid_values(run, plane.frame, plane.axes, plane.first, plane.second)

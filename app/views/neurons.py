@@ -133,7 +133,7 @@ class NeuronsView(NodeView):
 
     def _find_examples(self, data: DisplayData) -> None:
         """Place the data on the plane; the range sets their factor."""
-        from core.observables.nodes import unit_rows
+        from core.observables.node_coordinates import unit_rows
 
         key = (data.projection, self._shows_directions, self._palette)
         if key != self._examples_of:

@@ -65,7 +65,8 @@ class BatchEngine(ABC):
         Returns
         -------
         dict of str to array
-            Empty, or Adam's moments "first", "second" (size,) and "powers" (2,).
+            Empty; "velocity" (size,) with momentum; with Adam "first" and "second" (size,),
+            "powers" (2,) and "scale" (1,).
         """
         return {}
 

@@ -36,7 +36,14 @@ class Flow(Protocol):
 
     def integrate_for(self, budget: int) -> int: ...
 
-    def last_emitted(self) -> Array: ...
+    def last_emitted(self) -> Array:
+        """Return the parameters of the last frame written.
+
+        Returns
+        -------
+        array (P,)
+            Of norm 1.
+        """
 
     def parts(self) -> Parts: ...
 

@@ -24,7 +24,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dynamics.lanczos import Product, Top, top_eigenvalues
+from core.dynamics.eigenvalues import Top
+from core.dynamics.lanczos import Product, top_eigenvalues
 from core.dynamics.step_size import jacobian
 from core.errors import InputError
 from core.network import custom

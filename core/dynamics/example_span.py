@@ -33,7 +33,8 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv, dsyrk
 from scipy.linalg.lapack import dpotrf
 
-from core.dynamics.lanczos import Top, top_eigenvalues
+from core.dynamics.eigenvalues import Top
+from core.dynamics.lanczos import top_eigenvalues
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 

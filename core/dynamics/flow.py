@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from core.compiled import flow as kernel
 from core.compiled import log_time as state
-from core.dynamics.kernel_arrays import compiled_network
-from core.dynamics.log_time_flow import LogTimeFlow, padded_zeros
+from core.dynamics.kernel_arrays import compiled_network, padded_zeros
+from core.dynamics.log_time_flow import LogTimeFlow
 from core.dynamics.sliding import Sliding
 from core.network.activation import PLAIN, SCALAR, WITH_BIAS
 from core.network.parametrisation import TwoLayer

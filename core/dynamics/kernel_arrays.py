@@ -14,6 +14,8 @@ from core.network.activation import BATCH_NORM, FIXED_OUTER, SQUARE
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 
+APART = 64  # numbers between two arrays
+
 
 def compiled_network(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> Net:
     """Return the compiled twin of a network, with separate work arrays.
@@ -83,3 +85,22 @@ def make_work_arrays(problem: Problem, flat: NDArray[Any], limit: float, batch: 
     return Work(
         compiled_network(network, batch, D, flat.dtype), flat, problem.loss.code, limit, *arrays
     )
+
+
+def padded_zeros(size: int) -> NDArray[np.float64]:
+    """Return zeros that no other array follows closely.
+
+    Loops over arrays that start within some 128 bytes of each other are not vectorised, and round
+    otherwise: results would depend on the memory addresses of short arrays.
+
+    Parameters
+    ----------
+    size : int
+        Length of the array.
+
+    Returns
+    -------
+    array (size,)
+        View of a longer array.
+    """
+    return np.zeros(size + APART)[:size]

@@ -33,11 +33,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from core.dynamics.eigenvalues import Top
 
 Array = NDArray[np.float64]
 Product = Callable[[Array], Array]
@@ -52,31 +53,6 @@ SPENT, SPENT_IN_METRIC = 1e-13, 1e-6  # lengths from inner products have half th
 ROUNDING = 1e-12  # relative to the operator: limit of the requested accuracy
 WARM = 10.0  # length of a start relative to its random part
 TINY = float(np.finfo(float).tiny)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Top:
-    """Largest eigenvalues of an operator, in decreasing order.
-
-    `values` (count,), unit `vectors` (count, size), `bounds` (count,) on the error of each value,
-    and the number of `products` that were taken.
-    """
-
-    values: Array
-    vectors: Array
-    bounds: Array
-    products: int
-
-    @property
-    def largest(self) -> float:
-        return float(self.values[0])
-
-    @staticmethod
-    def unknown(count: int, size: int, products: int) -> Top:
-        """Return NaN for the `count` eigenvalues of an operator that is not finite."""
-        unknown_values = np.full(count, np.nan)
-        return Top(unknown_values, np.full((count, size), np.nan), unknown_values, products)
 
 
 def top_eigenvalues(

@@ -20,6 +20,7 @@ from core.dynamics import solver_state
 from core.dynamics.clock import first_step, first_time, frame_times
 from core.dynamics.companion import PREFIX, RATIO, Companion, has_companion, is_needed_after
 from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
+from core.dynamics.kernel_arrays import padded_zeros
 from core.errors import InputError
 from core.network.parametrisation import Network, TwoLayer
 from core.problem.problem import Problem, State
@@ -35,7 +36,6 @@ NEAR = 1e-9
 GROWTH = 1.3  # largest ratio of a step and the one before it
 # A step that no run reaches, exact in float64: states are saved in float64.
 NEVER = 2**52
-APART = 64  # numbers
 BEGUN, RESTING = 0, 1
 STEPS_THEN = {  # depends on whether the dynamics has implicit steps
     True: "implicit steps along the kinks, each verified by two half steps",
@@ -45,7 +45,17 @@ DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall", "margin_error", "t
 
 
 def set_step_parameters(s: state.State, dynamics: GradientFlow, network: Network) -> None:
-    """Write tau and h_max before and after log10 t = 30, temperature cap and scheme into s."""
+    """Write the bounds of steps, the temperature cap and the scheme into a kernel's state.
+
+    Parameters
+    ----------
+    s : State
+        State of the kernel, changed in place.
+    dynamics : GradientFlow
+        Settings of the flow: scheme and accuracy.
+    network : Network
+        Its width and kind decide how long steps may be before and after log10 t = 30.
+    """
     m = network.m
     fine = m < WIDE and isinstance(network, TwoLayer)  # deep heads turn fast, and are slower
     tau, longest = (0.0005, 0.02) if fine else (0.002, 0.1)
@@ -70,15 +80,6 @@ def set_step_parameters(s: state.State, dynamics: GradientFlow, network: Network
     s.v_speed = 30.0
     s.base_stages = 1.0 if euler else stages
     s.growth = GROWTH
-
-
-def padded_zeros(size: int) -> NDArray[np.float64]:
-    """Return zeros (size,) that no other array follows closely.
-
-    Loops over arrays that start within some 128 bytes of each other are not vectorised, and round
-    otherwise: results would depend on the memory addresses of short arrays.
-    """
-    return np.zeros(size + APART)[:size]
 
 
 class LogTimeFlow(Integrator):
@@ -177,7 +178,13 @@ class LogTimeFlow(Integrator):
             self._companion.set_state(self._frame_state, time)
 
     def last_emitted(self) -> NDArray[np.float64]:
-        """Return the parameters of the last frame written, of norm 1, (size,)."""
+        """Return the parameters of the last frame written.
+
+        Returns
+        -------
+        array (size,)
+            Of norm 1; a view, which the next frame overwrites.
+        """
         return np.asarray(self._buffer[0])
 
     def advance(self) -> Chunk:

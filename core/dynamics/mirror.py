@@ -16,7 +16,8 @@ from core.compiled import log_time as state
 from core.compiled import mirror as kernel
 from core.dynamics import solver_state
 from core.dynamics.integrator import Integrator, Pace, first_units
-from core.dynamics.log_time_flow import LogTimeFlow, padded_zeros
+from core.dynamics.kernel_arrays import padded_zeros
+from core.dynamics.log_time_flow import LogTimeFlow
 from core.dynamics.mirror_field import MirrorField, is_balanced
 from core.dynamics.step_size import default_step, round_down
 from core.dynamics.stepper import Stepper

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics.curvature import TOLERANCE, sharpness
-from core.dynamics.lanczos import Top
+from core.dynamics.eigenvalues import Top
 from core.problem.problem import Problem, State
 from core.study_file.descent import Adam
 

@@ -49,7 +49,13 @@ class Weights:
         return Weights(self.a - other.a, self.U - other.U)
 
     def squares(self) -> Array:
-        """Return a_j^2 + |u_j|^2, (m,)."""
+        """Return the squared length of each neuron.
+
+        Returns
+        -------
+        array (m,)
+            a_j^2 + |u_j|^2.
+        """
         return np.asarray(self.a**2 + np.einsum("jd,jd->j", self.U, self.U))
 
     def norm(self) -> float:

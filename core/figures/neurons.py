@@ -44,7 +44,8 @@ from core.figures.rays import (
 )
 from core.figures.ticks import with_range
 from core.numbers import number_text
-from core.observables.nodes import outer_classes, outer_signs, unit_rows
+from core.observables.node_coordinates import unit_rows
+from core.observables.nodes import outer_classes, outer_signs
 from core.observables.projection import Projection
 from core.observables.registry import OBSERVABLES
 
@@ -60,10 +61,9 @@ DATA_REACH = 0.84  # position of the data's corner, as a fraction of the panel's
 class Track:
     """Nodes at some frames of a run: frames (F,), points (F, m, 2), kinds and norms (F, m).
 
-    The kind of a node is the class that it speaks for, 1 where alpha_j > 0 of two, and `classes`
-    where its outer weights are 0.
-    Points are in units of 10^power, so that late runs need no long tick texts; `extents` (F,) are
-    log10 of the largest coordinate of each frame, in the runs' own units.
+    A node's kind is its class, 1 where alpha_j > 0 of two, and `classes` where its outer weights
+    are 0. Points and `extent` are in units of 10^power, so that late runs need no long tick texts;
+    `extents` (F,) are log10 of the largest coordinate of each frame, in the run's own units.
     """
 
     frames: NDArray[np.int64]

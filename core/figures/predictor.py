@@ -26,8 +26,8 @@ from core.figures.primitives import (
 )
 from core.figures.ticks import with_range
 from core.network.recorded_network import why_no_output
-from core.observables.margins import flat_values, grid_values
 from core.observables.piecewise import level_segments, lines_of, plane_function
+from core.observables.predictor_values import flat_values, grid_values
 from core.runs import Run
 
 # ---------------------------------------------------------------------------- level lines on a grid

@@ -58,6 +58,13 @@ def certificate(run: Run, index: int) -> Certificate:
 def score_gram(run: Run, flat: Array) -> Array:
     """Return the Gram matrix of the gradients of all scores at flat parameters.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    flat : array (size,)
+        Flat parameters.
+
     Returns
     -------
     array (n, n) or (n (k - 1), n (k - 1))

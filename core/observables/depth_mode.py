@@ -90,7 +90,17 @@ class DepthCurve:
         return cls(s, start, depth, depth_curve.edges, np.concatenate([[0.0], np.cumsum(parts)]))
 
     def values(self, t: Array) -> Array:
-        """Return a at times t (T,), each >= 0."""
+        """Return the strength a at given times.
+
+        Parameters
+        ----------
+        t : array (T,)
+            Times >= 0, in the units in which c = 1.
+
+        Returns
+        -------
+        array (T,)
+        """
         t = np.asarray(t, dtype=np.float64)
         if self.s == 0.0:
             power = 2.0 - 2.0 / self.depth
@@ -173,6 +183,20 @@ def predict_modes(run: Run, t: Array) -> Array:
 
 
 def deep_values(run: Run, t: Array) -> Array:
+    """Return the strength of the target in a deep linear network.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T,)
+        <s/|s|, beta>, as the observable mode_strength; over all modes of several outputs.
+    """
     _, values = target_modes(run)
     return np.asarray(predict_modes(run, t) @ (values / np.linalg.norm(values)))
 
@@ -185,12 +209,38 @@ def _target_risk(run: Run) -> float:
 
 
 def log10_risk_at(run: Run, squared: Array) -> Array:
-    """Return log10 R where |beta - s|^2 is `squared` (T,)."""
+    """Return log10 of the risk of coefficients at given distances from the target.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    squared : array (T,)
+        |beta - s|^2.
+
+    Returns
+    -------
+    array (T,)
+        -inf where the risk is 0.
+    """
     with np.errstate(divide="ignore"):
         return np.asarray(np.log10(_target_risk(run) + 0.5 * curvature(run) * squared))
 
 
 def deep_risk(run: Run, t: Array) -> Array:
+    """Return log10 of the risk that the modes of a deep linear network predict.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T,)
+    """
     _, values = target_modes(run)
     return log10_risk_at(run, ((predict_modes(run, t) - values) ** 2).sum(axis=1))
 
@@ -231,17 +281,56 @@ def _coordinate_curves(run: Run) -> tuple[DepthCurve, ...]:
 
 
 def predict_coefficients(run: Run, t: Array) -> Array:
-    """Return beta (T, d) of a diagonal network at times t (T,)."""
+    """Return the coefficients beta of a diagonal network.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T, d)
+    """
     scaled = curvature(run) * np.asarray(t)
     return np.stack([curve.values(scaled) for curve in _coordinate_curves(run)], axis=1)
 
 
 def diagonal_values(run: Run, t: Array) -> Array:
+    """Return the strength of the target in a diagonal network.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T,)
+        <s/|s|, beta>, as the observable mode_strength.
+    """
     s = target(run)
     return np.asarray(predict_coefficients(run, t) @ s / np.linalg.norm(s))
 
 
 def diagonal_risk(run: Run, t: Array) -> Array:
+    """Return log10 of the risk that the curves of a diagonal network predict.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T,)
+    """
     error = predict_coefficients(run, t) - target(run)
     return log10_risk_at(run, (error**2).sum(axis=1))
 

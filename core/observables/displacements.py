@@ -42,6 +42,13 @@ def inner_displacement(run: Run, index: int) -> float:
 def normaliser(run: Run, index: int) -> Array:
     """Return the normaliser of each node of a network with batch normalisation.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (m,)
@@ -85,6 +92,11 @@ class Companion:
 
     def solution_at(self, index: int) -> Array | None:
         """Return the mirror flow's u at a frame, integrating up to it.
+
+        Parameters
+        ----------
+        index : int
+            Index of the frame.
 
         Returns
         -------

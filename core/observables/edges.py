@@ -73,6 +73,13 @@ def gradient_length(run: Run, index: int) -> float:
 def find_preconditioned(run: Run, index: int) -> np.ndarray:
     """Return the largest eigenvalue of P^-1/2 H P^-1/2 and the bound on its error.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (2,)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from core.network.activation import RELU
 from core.network.parametrisation import TwoLayer
 from core.network.standard import SMALL, StandardNetwork
-from core.observables.nodes import node_norms, patterns, unit_rows
+from core.observables.node_coordinates import unit_rows
+from core.observables.nodes import node_norms, patterns
 from core.observables.observable import SHARE, Observable, Shape, cached_per_run
 from core.reference.extremal import Extremal, bound_pattern_count, extremal_vectors, has_extremal
 from core.runs import Run
@@ -50,6 +51,13 @@ def longest_extremal(run: Run) -> float:
 def cosine(run: Run, index: int) -> Array:
     """Return the largest cosine of each node with an extremal vector.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (m,)
@@ -64,6 +72,13 @@ def cosine(run: Run, index: int) -> Array:
 
 def is_active(run: Run, index: int) -> NDArray[np.bool_]:
     """Return True for each node that is active on an example.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------

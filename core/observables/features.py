@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from core.network.head import Head
 from core.network.normalised_network import Normalised
 from core.network.parametrisation import Network, TwoLayer
-from core.observables.nodes import unit_rows
+from core.observables.node_coordinates import unit_rows
 from core.observables.observable import (
     Observable,
     Shape,
@@ -36,6 +36,13 @@ def has_pbar(run: Run) -> bool:
 def reparametrise(run: Run, index: int) -> Array:
     """Return u = |a * b| at the physical scale.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (m,)
@@ -54,6 +61,13 @@ def signed_features(run: Run, index: int) -> Array:
     For the scalar network F_j is relu(sgn(b_j(0)) <v_j, x>) with the sign of a_j(0), so that the
     network is <u, .> too.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (n, m)
@@ -64,6 +78,13 @@ def signed_features(run: Run, index: int) -> Array:
 
 def features_at(run: Run, flat: Array) -> Array:
     """Return the signed features at any flat parameters.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    flat : array (size,)
+        Flat parameters.
 
     Returns
     -------
@@ -95,6 +116,11 @@ def reference_distribution(run: Run) -> Array:
     """Return the pbar of largest margin on the initial features, by linear programming.
 
     The theorem leaves pbar open; this one has the largest gamma of the initial features.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
 
     Returns
     -------

@@ -150,14 +150,16 @@ class FinalMargin:
 def traces(margin: FinalMargin) -> tuple[tuple[str, Array], ...]:
     """Return the ends of a bracket as lines among the margins.
 
-    Values are NaN before the last tenth of the frames, or before the condition's first frame if
-    that is earlier. Only the upper line is named: late in a run the two lie close together, and
-    plots are narrow.
+    Parameters
+    ----------
+    margin : FinalMargin
+        Bracket at a frame.
 
     Returns
     -------
     tuple of (str, array (T,))
-        Name and values at the frames up to the bracket's.
+        Name, "" for the lower end, and values at the frames up to the bracket's: NaN before its
+        last tenth, or before the condition's first frame if that is earlier.
     """
     first = min(margin.weakest_bound.frame, (9 * margin.frame) // 10)
     words = f"final <= {margin.upper_end:.3g}".replace(" 0.", " .")
@@ -184,8 +186,7 @@ def traces(margin: FinalMargin) -> tuple[tuple[str, Array], ...]:
 
 # Relative to |u_j| |x_i|: an example this near to a neuron's kink counts on both sides.
 AT_KINK = 1e-9
-# Error bound of a hard margin (docs/accuracy.md) if no step was checked, in units of the largest
-# |x_i|.
+# Error bound of a hard margin (docs/accuracy.md) if no step was checked, relative to max |x_i|.
 UNCHECKED = 5e-5
 PRECISION, DRAWN = 1e-4, 1e-3  # accuracy of brackets, and of brackets for drawing
 NETWORKS = (

@@ -17,7 +17,7 @@ from core.data.modular import ModularData, is_addition
 from core.network.parametrisation import TwoLayer
 from core.network.quadratic import cubed_norm
 from core.observables.margins import is_quadratic, scale
-from core.observables.nodes import inner_columns
+from core.observables.node_coordinates import inner_columns
 from core.observables.observable import SHARE, Observable, Shape, cached_per_frame, cached_per_run
 from core.observables.spectrum import effective_rank
 from core.runs import Run
@@ -41,6 +41,13 @@ def _is_modular(run: Run) -> bool:
 def waves(run: Run, index: int) -> NDArray[np.complex128]:
     """Return the Fourier transforms of all nodes at the flat parameters.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (3, m, K + 1) of complex
@@ -55,6 +62,13 @@ def waves(run: Run, index: int) -> NDArray[np.complex128]:
 
 def node_powers(run: Run, index: int) -> Array:
     """Return the power of each node at each frequency.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------
@@ -76,6 +90,13 @@ def _shares(run: Run, index: int) -> tuple[Array, Array]:
 def frequencies(run: Run, index: int) -> Array:
     """Return the frequency k >= 1 of each node's largest power.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (m,)
@@ -86,6 +107,13 @@ def frequencies(run: Run, index: int) -> Array:
 
 def purity(run: Run, index: int) -> Array:
     """Return the share of each node's power at its frequency.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------
@@ -98,6 +126,13 @@ def purity(run: Run, index: int) -> Array:
 
 def phases(run: Run, index: int) -> Array:
     """Return the phases of each node at its frequency.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------
@@ -112,6 +147,13 @@ def phases(run: Run, index: int) -> Array:
 def phase_relation(run: Run, index: int) -> Array:
     """Return th_u + th_v - th_w of each node, 0 for the networks of largest margin.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (m,)
@@ -123,6 +165,13 @@ def phase_relation(run: Run, index: int) -> Array:
 
 def frequency_mass(run: Run, index: int) -> Array:
     """Return the distribution of sum_j |theta_j|^3 over frequencies, by the power of the nodes.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------

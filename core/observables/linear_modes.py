@@ -44,7 +44,19 @@ def has_angle(run: Run) -> bool:
 
 
 def coefficients(network: Network, flat: Array) -> Array:
-    """Return beta (D,) of f(x) = <beta, x> at flat parameters of a network without activation."""
+    """Return the coefficients beta of a network without activation, f(x) = <beta, x>.
+
+    Parameters
+    ----------
+    network : Network
+        Network without activation.
+    flat : array (size,)
+        Flat parameters.
+
+    Returns
+    -------
+    array (D,)
+    """
     if isinstance(network, LinearPredictor):
         return np.asarray(network.coefficients(flat))
     a, V = network.unpack(flat).values()
@@ -53,7 +65,18 @@ def coefficients(network: Network, flat: Array) -> Array:
 
 @cached_per_run
 def target(run: Run) -> Array:
-    """Return s = X'y/(n c), (D,): the minimiser of the risk where X'X/n = c I."""
+    """Return the minimiser of the risk where X'X/n = c I.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+
+    Returns
+    -------
+    array (D,)
+        s = X'y/(n c), c by `curvature`; NaN if c = 0.
+    """
     x, y = run.inputs, run.dataset.y
     scale = curvature(run)
     return np.asarray(x.T @ y / y.size / (scale if scale > 0.0 else np.nan))
@@ -101,13 +124,39 @@ def mode_angle(run: Run, index: int) -> float:
 
 
 def conserved_matrix(network: Linear, flat: Array) -> Array:
-    """Return a a' - V V', (m, m), at flat parameters, which gradient flow of any loss conserves."""
+    """Return the matrix that gradient flow of any loss conserves.
+
+    Parameters
+    ----------
+    network : Linear
+        Linear network of two layers.
+    flat : array (size,)
+        Flat parameters.
+
+    Returns
+    -------
+    array (m, m)
+        a a' - V V'.
+    """
     a, V = network.unpack(flat).values()
     return np.asarray(np.outer(a, a) - V @ V.T)
 
 
 def invariants(network: Network, flat: Array) -> Array:
-    """Return all numbers that gradient flow of any loss conserves in a linear network."""
+    """Return all numbers that gradient flow of any loss conserves in a linear network.
+
+    Parameters
+    ----------
+    network : Network
+        Network without activation.
+    flat : array (size,)
+        Flat parameters.
+
+    Returns
+    -------
+    array
+        `conserved_matrix` (m, m) for two layers, else a vector; empty if none is known.
+    """
     if isinstance(network, Linear):
         return conserved_matrix(network, flat)
     return network.invariants(flat) if isinstance(network, LinearPredictor) else np.zeros(0)

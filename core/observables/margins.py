@@ -1,4 +1,4 @@
-"""Risk, margins and dual weights, and the predictor at any points.
+"""Risk, margins and dual weights.
 
 f is L-homogeneous in W_h = e^rho * flat_h, the homogeneous parameters, L = `network.degree`, so
 that outputs, scores and margins at W are e^(L rho) times those at the flat parameters. Scores are
@@ -8,7 +8,6 @@ example's own logit over each other logit.
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import numpy as np
@@ -37,6 +36,13 @@ LARGEST_EXPONENT = 700.0  # e to a larger exponent may overflow
 def flat_outputs(run: Run, index: int) -> Array:
     """Return the network's outputs at the frame's flat parameters.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (n,) or (n, k)
@@ -48,6 +54,13 @@ def flat_outputs(run: Run, index: int) -> Array:
 def flat_margins(run: Run, index: int) -> Array:
     """Return the margins at the frame's flat parameters.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (n,)
@@ -58,6 +71,13 @@ def flat_margins(run: Run, index: int) -> Array:
 
 def flat_scores(run: Run, index: int) -> Array:
     """Return the arguments of the loss at the frame's flat parameters.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------
@@ -129,6 +149,13 @@ def l1_margin(run: Run, index: int) -> float:
 def dual_scores(run: Run, index: int) -> Array:
     """Return the dual weight of each score, at the temperature that the flow used.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (n,) or (n, k - 1)
@@ -146,6 +173,13 @@ def dual_scores(run: Run, index: int) -> Array:
 
 def dual(run: Run, index: int) -> Array:
     """Return the dual weight of each example.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------
@@ -302,67 +336,3 @@ OBSERVABLES = (
         normalisation="sum_i q_i = 1 for the exponential loss, at least 1 for the logistic one",
     ),
 )
-
-
-# ------------------------------------------------------------------------------------- predictor
-
-
-def flat_values(run: Run, index: int, x: Array) -> Array:
-    """Return the predictor at the flat parameters.
-
-    Parameters
-    ----------
-    run : Run
-        Open run.
-    index : int
-        Index of the frame.
-    x : array (N, d)
-        Points of the input space.
-
-    Returns
-    -------
-    array (N,)
-        f(x), or for several classes the index of the predicted class.
-    """
-    inputs, offset = run.as_network_inputs(x)
-    f = np.asarray(run.network.outputs(run.parameters(index), inputs, offset))
-    return np.asarray(f.argmax(axis=1), dtype=np.float64) if f.ndim == 2 else f
-
-
-def grid_values(
-    run: Run,
-    index: int,
-    axes: tuple[int, int],
-    first: tuple[float, float, int],
-    second: tuple[float, float, int],
-) -> tuple[Array, float]:
-    """Return the predictor at the flat parameters on a grid.
-
-    Parameters
-    ----------
-    run : Run
-        Open run.
-    index : int
-        Index of the frame.
-    axes : (int, int)
-        Coordinates of the grid, from 0; all other coordinates are 0.
-    first, second : (float, float, int)
-        Low end, high end and number of points of each axis.
-
-    Returns
-    -------
-    array (second, first)
-        f, or for several classes the predicted class; (first,) for data of one coordinate.
-    float
-        log10 of the factor from these values to f at the physical parameters.
-    """
-    columns = np.linspace(*first)
-    scale = run.network.degree * float(run.rho[index]) / math.log(10.0)
-    d = run.dataset.d
-    if d == 1:
-        return flat_values(run, index, columns[:, None]), scale
-    rows = np.linspace(*second)
-    x = np.zeros((rows.size, columns.size, d))
-    x[:, :, axes[0]] = columns[None, :]
-    x[:, :, axes[1]] = rows[:, None]
-    return flat_values(run, index, x.reshape(-1, d)).reshape(rows.size, columns.size), scale

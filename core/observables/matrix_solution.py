@@ -79,7 +79,18 @@ class MatrixSolution:
         return cls(S, basis, rates, part, [np.asarray(q @ q.T)])
 
     def product(self, t: float) -> Array:
-        """Return W2 W1 at time t, (k, d)."""
+        """Return the product of the layers at one time.
+
+        Parameters
+        ----------
+        t : float
+            Time >= 0.
+
+        Returns
+        -------
+        array (k, d)
+            W2 W1.
+        """
         d = self.S.shape[1]
         X = self._state(t)
         return np.asarray(self.basis[d:] @ X @ self.basis[:d].T)
@@ -135,18 +146,58 @@ def solution_of(run: Run) -> MatrixSolution:
 
 
 def products(run: Run, t: Array) -> Array:
-    """Return beta (T, D) at times t (T,) of a run; products of matrices row after row."""
+    """Return the coefficients beta of a run's solution.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T, D)
+        Of several outputs the product of the matrices, row after row.
+    """
     solution, scale = solution_of(run), curvature(run)
     return np.array([solution.product(scale * one).reshape(-1) for one in t.tolist()])
 
 
 def mode_values(run: Run, t: Array) -> Array:
+    """Return the strength of the target, by the matrix solution.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T,)
+        <s/|s|, beta>, as the observable mode_strength.
+    """
     s = target(run)
     return np.asarray(products(run, t) @ s / np.linalg.norm(s))
 
 
 def risk_values(run: Run, t: Array) -> Array:
-    """Return log10 of the risk at times t (T,), by the outputs on the training data."""
+    """Return log10 of the risk, by the outputs on the training data.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T,)
+        -inf where the risk is 0.
+    """
     residual = products(run, t) @ run.inputs.T - run.dataset.y
     with np.errstate(divide="ignore"):
         return np.asarray(np.log10(0.5 * (residual**2).mean(axis=1)))

@@ -1,10 +1,6 @@
-"""Observables of single nodes, of all weights, and of groups of nodes."""
+"""Observables of single nodes, and of all weights."""
 
 from __future__ import annotations
-
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +38,19 @@ def balance_drift(run: Run, index: int) -> float:
 
 
 def balance(run: Run, index: int) -> Array:
-    """Return each node's difference of squared norms over |W_h|^2, (m,); (0,) without an invariant.
+    """Return each node's difference of squared norms, which gradient flow conserves.
 
-    Gradient flow conserves the difference.
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
+    Returns
+    -------
+    array (m,), or (0,) for a network without an invariant
+        Over |W_h|^2; NaN if that is 0.
     """
     flat = run.parameters(index)
     squared = run.network.norm(flat) ** 2
@@ -59,7 +65,20 @@ def _origin_directions(run: Run) -> tuple[Array, Array]:
 
 
 def rotation(run: Run, index: int) -> Array:
-    """Return the cosine of v_j(0) and v_j(t) of each node, (m,); NaN for a node of length 0."""
+    """Return the cosine of v_j(0) and v_j(t) of each node.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
+    Returns
+    -------
+    array (m,)
+        In [-1, 1]; NaN for a node of length 0 at either time.
+    """
     return _cosines(run.network.directions(run.parameters(index)), *_origin_directions(run))
 
 
@@ -78,7 +97,20 @@ def has_biases(run: Run) -> bool:
 
 
 def unit_rotation(run: Run, index: int) -> Array:
-    """Return the cosine of u_j(0) and u_j(t), u_j = (v_j, b_j), (m,); NaN for zero nodes."""
+    """Return the cosine of u_j(0) and u_j(t) of each node, u_j = (v_j, b_j).
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
+    Returns
+    -------
+    array (m,)
+        In [-1, 1]; NaN for a node of length 0 at either time.
+    """
     return _cosines(run.network.nodes(run.parameters(index))[1], *_origin_units(run))
 
 
@@ -93,22 +125,21 @@ def _cosines(now: Array, initial: Array, before: Array) -> Array:
     return np.where(is_known, np.clip(np.where(is_known, inner, 0.0) / safe, -1.0, 1.0), np.nan)
 
 
-def unit_rows(V: Array) -> tuple[Array, Array]:
-    """Return the directions and lengths of rows of any size.
+def node_norms(run: Run, index: int) -> Array:
+    """Return the size |alpha_j u_j| of each node at the flat parameters.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------
-    array (m, d), array (m,)
-        v_j/|v_j|, NaN for rows of 0, and |v_j|.
+    array (m,)
+        |a_j b_j| for a head, which has no u_j.
     """
-    largest = np.abs(V).max(axis=1)  # its square may underflow or overflow
-    scaled = V / np.where(largest > 0.0, largest, np.nan)[:, None]
-    lengths = np.linalg.norm(scaled, axis=1)
-    return scaled / lengths[:, None], np.where(largest > 0.0, lengths * largest, 0.0)
-
-
-def node_norms(run: Run, index: int) -> Array:
-    """Return |alpha_j u_j| at the flat parameters, (m,); |a_j b_j| for the head, without u_j."""
     s, U = run.network.nodes(run.parameters(index))
     if not run.network.inner_weights:
         return np.abs(s)
@@ -116,63 +147,41 @@ def node_norms(run: Run, index: int) -> Array:
 
 
 def relative_norm(run: Run, index: int) -> Array:
-    """Return |alpha_j u_j| of each node over the largest, (m,); NaN if all are 0."""
-    norms = node_norms(run, index)
-    largest = norms.max()
-    return norms / largest if largest > 0.0 else np.full(norms.shape, np.nan)
-
-
-def inner_columns(run: Run, U: Array, columns: Sequence[int]) -> Array:
-    """Return some coordinates in R^d of inner weights, also of a row-space run.
+    """Return the size of each node over the largest.
 
     Parameters
     ----------
     run : Run
         Open run.
-    U : array (m, D)
-        Inner weights, with any biases last; row-space coordinates in a row-space run.
-    columns : sequence of int
-        Coordinates in R^d, from 0.
+    index : int
+        Index of the frame.
 
     Returns
     -------
-    array (m, len(columns))
-        0 in coordinates that the data do not have.
+    array (m,)
+        In [0, 1]; NaN if all are 0.
     """
-    d = run.dataset.d
-    inner = [column for column in columns if column < d]
-    result = np.zeros((U.shape[0], len(columns)))
-    places = [place for place, column in enumerate(columns) if column < d]
-    if run.reduction is None:
-        result[:, places] = U[:, inner]
-    else:
-        result[:, places] = run.reduction.columns(U[:, : run.reduction.size], inner)
-    return result
-
-
-def plane(run: Run, index: int, columns: Sequence[int]) -> Array:
-    """Return |alpha_j| u_j at the flat parameters on some coordinates, (m, len(columns)).
-
-    `columns` are coordinates in R^d, from 0.
-    """
-    s, U = run.network.nodes(run.parameters(index))
-    return np.asarray(np.abs(s)[:, None] * inner_columns(run, U, columns))
-
-
-def positions(run: Run, index: int, columns: Sequence[int] | None = None) -> Array:
-    """Return |alpha_j| u_j at the physical scale, (m, len(columns)), as drawn in Figure 1.
-
-    `columns` are coordinates in R^d, from 0; by default all d. Infinite where e^(L rho) overflows.
-    """
-    chosen = range(run.dataset.d) if columns is None else columns
-    factor = np.exp(run.network.degree * run.rho[index])
-    return np.asarray(factor * plane(run, index, chosen))
+    norms = node_norms(run, index)
+    largest = norms.max()
+    return norms / largest if largest > 0.0 else np.full(norms.shape, np.nan)
 
 
 def outer_signs(run: Run, index: int) -> Array:
-    """Return the sign of each alpha_j, (m,): 1, -1 or 0, and 0 for a network without alpha_j.
+    """Return the sign of each node's outer weight alpha_j.
 
     For more than two classes, the sign of the node's A_jc of largest absolute value.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
+    Returns
+    -------
+    array (m,)
+        1, -1 or 0; 0 for a network without alpha_j.
     """
     network, flat = run.network, run.parameters(index)
     if network.k > 1 and isinstance(network, TwoLayer):
@@ -183,7 +192,20 @@ def outer_signs(run: Run, index: int) -> Array:
 
 
 def outer_classes(run: Run, index: int) -> NDArray[np.int64]:
-    """Return the class c of each node's largest |A_jc|, (m,); for two classes 1 if alpha_j > 0."""
+    """Return the class c of each node's largest |A_jc|.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
+    Returns
+    -------
+    array (m,) of int
+        For two classes 1 if alpha_j > 0, else 0.
+    """
     network, flat = run.network, run.parameters(index)
     if network.k > 1 and isinstance(network, TwoLayer):
         return np.asarray(np.abs(network.effective(flat)[0]).argmax(axis=1), dtype=np.int64)
@@ -191,7 +213,20 @@ def outer_classes(run: Run, index: int) -> NDArray[np.int64]:
 
 
 def patterns(run: Run, flat: Array) -> NDArray[np.bool_]:
-    """Return the activation patterns 1[<u_j, x~_i> > 0] at flat parameters, (m, n)."""
+    """Return the activation patterns at flat parameters.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    flat : array (size,)
+        Flat parameters.
+
+    Returns
+    -------
+    array (m, n) of bool
+        <u_j, x~_i> > 0.
+    """
     U = run.network.nodes(flat)[1]
     return np.asarray(U @ run.inputs.T > 0.0)
 
@@ -301,88 +336,3 @@ OBSERVABLES = (
         normalisation="divided by |W|^2",
     ),
 )
-
-
-# ------------------------------------------------------------------------------- groups of nodes
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class GroupFacts:
-    """Statistics of `count` of a run's m nodes.
-
-    Mean and standard deviation (over these nodes, divisor `count`) of |alpha_j| |u_j| at the
-    physical scale and of the rotation; numbers of positive and negative alpha_j; mean and largest
-    angle to the mean direction, that of the sum of v_j/|v_j|, in degrees. NaN if undefined.
-    """
-
-    count: int
-    m: int
-    norm: float
-    norm_sd: float
-    rotation: float
-    rotation_sd: float
-    positive: int
-    negative: int
-    angle: float
-    widest: float
-
-
-def group_facts(run: Run, index: int, nodes: Collection[int]) -> GroupFacts:
-    """Return the statistics of some nodes, given by their indices from 0, at a frame."""
-    flat, chosen = run.parameters(index), np.array(sorted(nodes), dtype=np.int64)
-    m = int(run.network.m)
-    with np.errstate(over="ignore", invalid="ignore"):  # late frames may exceed float64
-        scale = np.exp(run.network.degree * run.rho[index])
-        norm, norm_sd = _moments(scale * node_norms(run, index)[chosen])
-    turned, turned_sd = _moments(rotation(run, index)[chosen])
-    signs = outer_signs(run, index)[chosen]
-    angles = angles_to_mean(run.network.directions(flat)[chosen])
-    finite = angles[np.isfinite(angles)]
-    return GroupFacts(
-        chosen.size,
-        m,
-        norm,
-        norm_sd,
-        turned,
-        turned_sd,
-        int(np.count_nonzero(signs > 0)),
-        int(np.count_nonzero(signs < 0)),
-        float(finite.mean()) if finite.size else float("nan"),
-        float(finite.max()) if finite.size else float("nan"),
-    )
-
-
-def angles_to_mean(vectors: Array) -> Array:
-    """Return the angle of each row to the mean of all unit rows.
-
-    Parameters
-    ----------
-    vectors : array (k, d)
-        Vectors of any length.
-
-    Returns
-    -------
-    array (k,)
-        Degrees; NaN for rows of 0, and everywhere if the directions cancel.
-
-    Examples
-    --------
-    >>> angles_to_mean(np.array([[1.0, 0.0], [0.0, 2.0]])).round(9).tolist()
-    [45.0, 45.0]
-    """
-    units = unit_rows(vectors)[0]
-    is_known = np.isfinite(units).all(axis=1)
-    mean = units[is_known].sum(axis=0)
-    length = float(np.linalg.norm(mean))
-    # At the level of rounding of so many unit vectors no mean direction exists.
-    if length <= 1e-12 * max(int(is_known.sum()), 1):
-        return np.full(len(vectors), np.nan)
-    return np.asarray(np.degrees(np.arccos(np.clip(units @ (mean / length), -1.0, 1.0))))
-
-
-def _moments(values: Array) -> tuple[float, float]:
-    finite = values[~np.isnan(values)]
-    if finite.size == 0:
-        return float("nan"), float("nan")
-    return float(finite.mean()), float(finite.std())

@@ -31,7 +31,20 @@ def has_norms(run: Run) -> bool:
 
 
 def blocks_at(run: Run, index: int) -> list[Array]:
-    """Return the blocks of the flat parameters in plain coordinates, V back in R^d."""
+    """Return the blocks of the flat parameters in plain coordinates.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
+    Returns
+    -------
+    list of arrays
+        a (m,), V (m, d) and the like, V back in R^d.
+    """
     blocks = run.network.unpack(run.parameters(index))
     if run.reduction is not None and "V" in blocks:
         blocks["V"] = run.reduction.full(blocks["V"])

@@ -74,7 +74,20 @@ def order_parameters(run: Run) -> OrderParameterCurves:
 
 @cached_per_frame
 def overlaps(run: Run, index: int) -> tuple[Array, Array]:
-    """Return Q = V V' (m, m) and R = V V*' (m, M) at a frame of a run with a teacher."""
+    """Return the order parameters at a frame of a run with a teacher.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
+    Returns
+    -------
+    array (m, m), array (m, M)
+        Q = V V' and R = V V*', at the physical scale.
+    """
     _, V = weights(run, run.physical_parameters(index))
     return teacher(run).overlaps(V)
 

@@ -42,7 +42,20 @@ def teacher(run: Run) -> Teacher:
 
 
 def weights(run: Run, flat: Array) -> tuple[Array, Array]:
-    """Return a (m,) and V (m, d) at flat parameters, in plain coordinates."""
+    """Return the student's weights in plain coordinates.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    flat : array (size,)
+        Flat parameters.
+
+    Returns
+    -------
+    array (m,), array (m, d)
+        a and V, V back in R^d.
+    """
     a, V = student_weights(run.network, flat)
     return a, V if run.reduction is None else run.reduction.full(V)
 
@@ -62,7 +75,20 @@ def log10_population_risk(run: Run, index: int) -> float:
 
 @cached_per_frame
 def cosines(run: Run, index: int) -> Array:
-    """Return the cosines of all nodes and teacher units, (m, M); 0 for nodes with v_j = 0."""
+    """Return the cosines of all nodes and teacher units.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
+    Returns
+    -------
+    array (m, M)
+        0 for nodes with v_j = 0.
+    """
     _, V = weights(run, run.physical_parameters(index))
     one = teacher(run)
     sizes = np.linalg.norm(V, axis=1)[:, None] * np.linalg.norm(one.V, axis=1)
@@ -78,7 +104,20 @@ def teacher_overlap(run: Run, index: int) -> float:
 
 
 def nearest_unit(run: Run, index: int) -> Array:
-    """Return the largest cosine of each node with a teacher unit, (m,)."""
+    """Return the largest cosine of each node with a teacher unit.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
+    Returns
+    -------
+    array (m,)
+        NaN for a run without a teacher.
+    """
     if not has_teacher(run):
         return np.full(run.network.m, np.nan)
     return np.asarray(cosines(run, index).max(axis=1))
@@ -141,18 +180,56 @@ def _solution(run: Run) -> tuple[OrderParameters, Any]:
 
 
 def ode_risk(run: Run, t: Array) -> Array:
-    """Return the risk of the ODE at times t (T,)."""
+    """Return the risk of the ODE.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T,)
+        Population risk without the noise of targets.
+    """
     start, solution = _solution(run)
     return np.array([start.unpack(solution(one)).risk() for one in np.asarray(t).tolist()])
 
 
 def ode_log10_risk(run: Run, t: Array) -> Array:
+    """Return log10 of the risk of the ODE.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T,)
+    """
     with np.errstate(divide="ignore"):
         return np.asarray(np.log10(ode_risk(run, t)))
 
 
 def ode_overlap(run: Run, t: Array) -> Array:
-    """Return the mean over teacher units of the largest cosine, by the ODE, at times t (T,)."""
+    """Return the mean over teacher units of the largest cosine, by the ODE.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T,)
+    """
     start, solution = _solution(run)
     return np.array([start.unpack(solution(one)).overlap() for one in np.asarray(t).tolist()])
 

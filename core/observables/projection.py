@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.data.geometry import fix_signs, orthonormal, principal_axes
 from core.errors import InputError
-from core.observables.nodes import inner_columns, unit_rows
+from core.observables.node_coordinates import inner_columns, unit_rows
 from core.observables.planes import PLANES, NodePlane
 from core.runs import Run
 
@@ -190,6 +190,11 @@ class Projection:
     def weights(self, index: int) -> Array:
         """Return |alpha_j| u_j at the flat parameters of a frame.
 
+        Parameters
+        ----------
+        index : int
+            Index of the frame.
+
         Returns
         -------
         array (m, 2)
@@ -201,6 +206,11 @@ class Projection:
         """Return u_j/|u_j| at a frame.
 
         |u_j| is over all d coordinates: a component across the plane shortens the projection.
+
+        Parameters
+        ----------
+        index : int
+            Index of the frame.
 
         Returns
         -------

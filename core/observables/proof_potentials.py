@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from core.data.cones import ConesData
 from core.network.normalised_network import BatchNorm
+from core.observables.law_features import known_features, knows_features, unit_directions
 from core.observables.observable import Observable, cached_per_run
-from core.observables.proofs import known_features, knows_features, unit_directions
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -75,6 +75,11 @@ def has_cone_potential(run: Run) -> bool:
 @cached_per_run
 def matched_nodes(run: Run) -> Array:
     """Return the node that matches each reference direction.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
 
     Returns
     -------

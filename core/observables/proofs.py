@@ -8,13 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.cones import ConesData
-from core.data.parity import ParityData
 from core.losses import softplus
 from core.network.standard import FixedOuter
 from core.observables.features import has_pbar, reference_distribution, signed_features
+from core.observables.law_features import covering_radius, knows_features
 from core.observables.margins import dual_margin, flat_scores, scale
-from core.observables.nodes import unit_rows
 from core.observables.observable import Observable, cached_per_run
 from core.runs import Run
 from core.study_file.descent import GradientDescent, StochasticGradientDescent
@@ -33,7 +31,20 @@ def has_slopes(run: Run) -> bool:
 
 
 def log_slopes(run: Run, index: int) -> Array:
-    """Return ln |l'(p_i)|, (n,): -p_i for the exponential, -ln(1 + e^p_i) for the logistic loss."""
+    """Return ln |l'(p_i)| of each example.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
+    Returns
+    -------
+    array (n,)
+        -p_i for the exponential, -ln(1 + e^p_i) for the logistic loss.
+    """
     p = scale(run, index) * flat_scores(run, index)
     return np.asarray(-p if run.loss.kind == "exponential" else -softplus(p))
 
@@ -106,6 +117,11 @@ def sum_bounds(run: Run) -> tuple[Array, Array]:
     Over two neighbouring intervals the growth is also taken from their outer frames alone. Each may
     be off by twice the difference of the logarithms: interpolation is of second order, so that its
     error is about a third of it. In a run of one interval, |l'| at its ends bounds the growth.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
 
     Returns
     -------
@@ -244,68 +260,6 @@ def has_proxy_pl(run: Run) -> bool:
 def pbar_margin(run: Run, index: int) -> float:
     """Return min_i <pbar, z_i(s)>, z_i = y_i beta * F(x_i; V(s)), with the initial pbar."""
     return float((signed_features(run, index) @ reference_distribution(run)).min())
-
-
-@cached_per_run
-def known_features(run: Run) -> tuple[Array, Array] | None:
-    """Return the features of the law of the data; None if unknown.
-
-    2-parity: beta = (+-1, +-1, 0, ...)/sqrt2 and alpha = +-1/4, the sign of the product, whose
-    margin 1/sqrt(8 d) is the largest possible. Cones: their axes, alpha = +-1/r by their labels.
-
-    Returns
-    -------
-    array (r,), array (r, d)
-        alpha with sum |alpha| = 1, and unit vectors beta.
-    """
-    law = run.experiment.data
-    if isinstance(law, ParityData) and law.k == 2:
-        signs = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-        beta = np.zeros((4, law.d))
-        beta[:, :2] = signs / np.sqrt(2.0)
-        return np.asarray(signs.prod(axis=1) / 4.0), beta
-    if isinstance(law, ConesData):
-        odd = np.arange(law.r) % 2 == 1
-        # sum |alpha| = 1: the text prints +-1/k (docs/theory.md, 8.2).
-        alpha = np.where(odd & (law.labels == "mixed"), -1.0, 1.0) / law.r
-        return alpha, law.directions(np.random.default_rng(0))["axes"]
-    return None
-
-
-def unit_directions(run: Run, flat: Array) -> Array:
-    """Return v_j/|v_j| in R^d at flat parameters, also of a row-space run.
-
-    Returns
-    -------
-    array (m, d)
-        NaN where v_j = 0.
-    """
-    V = run.network.directions(flat)
-    if run.reduction is not None:
-        V = run.reduction.full(V)
-    return unit_rows(V)[0]
-
-
-def covering_radius(run: Run, index: int) -> float:
-    """Return max_k min_j |v_j(0)/|v_j(0)| - beta_k|, the same at every frame."""
-    return _covering_radius(run)
-
-
-@cached_per_run
-def _covering_radius(run: Run) -> float:
-    features = known_features(run)
-    assert features is not None
-    cosines = features[1] @ unit_directions(run, run.origin).T
-    with np.errstate(invalid="ignore"):
-        distances = np.sqrt(np.maximum(2.0 - 2.0 * cosines, 0.0))
-    return float(np.nanmin(distances, axis=1).max())
-
-
-def knows_features(run: Run) -> bool:
-    """Return True for nodes with inner weights, and a law whose directions are known."""
-    V = run.network.directions(run.origin)
-    inner = bool(np.isfinite(V).all() and V.any())
-    return inner and known_features(run) is not None
 
 
 OBSERVABLES = (

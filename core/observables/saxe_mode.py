@@ -46,6 +46,20 @@ def saxe_curve(t: Array, s: float, start: float) -> Array:
 
 
 def values(run: Run, t: Array) -> Array:
+    """Return Saxe's strength of the one mode of a run.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    t : array (T,)
+        Times of the run, >= 0.
+
+    Returns
+    -------
+    array (T,)
+        `saxe_curve` in the time c t.
+    """
     (_, (length,)), ((strength,), _) = target_modes(run), start_in_modes(run)
     return saxe_curve(curvature(run) * t, float(length), float(strength))
 

@@ -82,6 +82,13 @@ def _largest_eigenvalues(run: Run, index: int, count: int) -> Array:
 def eigenvalues(run: Run, index: int) -> Array:
     """Return the three largest eigenvalues and bounds on their errors.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (2, 3)
@@ -93,6 +100,13 @@ def eigenvalues(run: Run, index: int) -> Array:
 @cached_per_frame
 def top_value(run: Run, index: int) -> Array:
     """Return the largest eigenvalue alone, which takes fewer products, and its bound.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------

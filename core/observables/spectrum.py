@@ -25,6 +25,13 @@ def inner_gram(run: Run, V: Array) -> Array:
 
     In row-space form V V' = c c' + diag(z) E E' diag(z): the basis is orthogonal to every e_j.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    V : array (m, D)
+        Inner weights in the run's coordinates.
+
     Returns
     -------
     array (m, m) or (d, d)
@@ -45,6 +52,13 @@ def _perpendicular_gram(run: Run) -> Array:
 @cached_per_frame
 def flat_spectrum(run: Run, index: int) -> Array:
     """Return |V|_F and the leading singular values at the flat parameters.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------
@@ -78,6 +92,13 @@ def singular_values(run: Run, index: int) -> Array:
 
     The rows of V are the inner weight vectors v_j as they are trained.
 
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
     Returns
     -------
     array (min(LEADING, m, d),)
@@ -91,6 +112,13 @@ def singular_values(run: Run, index: int) -> Array:
 
 def log10_singular_values(run: Run, index: int) -> Array:
     """Return log10 of `singular_values`, finite also where these overflow.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------
@@ -124,6 +152,13 @@ def _stride(run: Run) -> int:
 
 def displacement(run: Run, index: int) -> Array:
     """Return V(t) - V(0) in the run's coordinates, which preserve inner products per node only.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------
@@ -282,6 +317,13 @@ OBSERVABLES = (
 @cached_per_frame
 def known_rotations(run: Run, index: int) -> Array:
     """Return the rotations of the nodes that have a direction.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
 
     Returns
     -------

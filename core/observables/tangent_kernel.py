@@ -64,7 +64,18 @@ def kernel(run: Run, index: int) -> Array:
 
 @cached_per_run
 def targets(run: Run) -> Array:
-    """Return the targets as one vector (n k,): y, or the class's unit vector less its mean 1/k."""
+    """Return the targets as one vector, in the order of the kernel's rows.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+
+    Returns
+    -------
+    array (n,) or (n k,)
+        y, or the class's unit vector less its mean 1/k, with the class fastest.
+    """
     y, k = run.dataset.y, run.network.k
     if k == 1:
         return np.asarray(y, dtype=np.float64)
@@ -94,7 +105,18 @@ def _to_unit_entries(K: Array) -> Array:
 
 
 def centre(K: Array) -> Array:
-    """Return HKH, H = I - 1/n: the kernel of the features less their mean over the rows."""
+    """Return the kernel of the features less their mean over the rows.
+
+    Parameters
+    ----------
+    K : array (N, N)
+        Kernel matrix.
+
+    Returns
+    -------
+    array (N, N)
+        HKH, H = I - 1/N.
+    """
     means = K.mean(axis=0)
     return np.asarray(K - means - means[:, None] + means.mean())
 

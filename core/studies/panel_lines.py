@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.observables.margins import flat_values
+from core.observables.predictor_values import flat_values
 from core.reference.l1_path import directions_of_circle, lifted_inputs, maximise_l1_margin
 from core.runs import Run
 from core.studies.cells import StudyCell, check_formula

@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 
 from core.dynamics.step_size import jacobian
 from core.observables.certificates import certificate
-from core.observables.proofs import unit_directions
+from core.observables.law_features import unit_directions
 from core.observables.registry import OBSERVABLES, last_values, scalars_of, usual_of
 from core.observables.table import parameter_columns
 from core.problem.problem import points_for_test

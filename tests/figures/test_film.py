@@ -20,7 +20,7 @@ from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.time_axis import TimeAxis, time_axis
 from core.figures.writers import GifWriter, WebpWriter
-from core.observables.nodes import positions
+from core.observables.node_coordinates import positions
 from core.observables.planes import NodePlane
 from core.observables.projection import checked_projection
 from tests.support.made_up_figures import DEGENERATE, far_run, two_runs

@@ -16,7 +16,8 @@ from core.figures.palette import DARK, LIGHT, node_colours
 from core.figures.primitives import KeyEntry, Marker, TimeKey
 from core.figures.scene import build_scene
 from core.figures.time_axis import MOST_MOMENTS, Moments, TimeAxis, moments, time_axis
-from core.observables.nodes import outer_signs, positions
+from core.observables.node_coordinates import positions
+from core.observables.nodes import outer_signs
 from core.observables.planes import NodePlane
 from core.observables.registry import OBSERVABLES
 from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_runs, write_run

@@ -14,7 +14,8 @@ import marginscope as ms
 from core.dynamics.rows import reduce_rows
 from core.figures.viewer import QUANTITIES
 from core.observables.margins import flat_outputs
-from core.observables.nodes import outer_classes, outer_signs, positions
+from core.observables.node_coordinates import positions
+from core.observables.nodes import outer_classes, outer_signs
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
 from core.run_files.frame import Frame

@@ -20,9 +20,9 @@ from core.figures.options import BoundCurve, FigureOptions, Region, ViewOptions
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.primitives import Axis, FigureScene, Marker, Panel, TimeKey
 from core.figures.scene import build_scene
-from core.observables.margins import flat_values
-from core.observables.nodes import positions
+from core.observables.node_coordinates import positions
 from core.observables.planes import NodePlane
+from core.observables.predictor_values import flat_values
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from tests.recording import recorded

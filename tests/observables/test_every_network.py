@@ -14,7 +14,7 @@ from core.dynamics.rows import reduce_rows
 from core.dynamics.step_size import jacobian
 from core.losses import LOSSES
 from core.observables.certificates import certificate
-from core.observables.nodes import positions
+from core.observables.node_coordinates import positions
 from core.observables.registry import OBSERVABLES
 from core.observables.spectrum import singular_values
 from core.observables.table import parameter_columns

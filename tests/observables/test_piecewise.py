@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.observables.margins import grid_values
 from core.observables.piecewise import (
     SIDES,
     PlaneFunction,
@@ -15,6 +14,7 @@ from core.observables.piecewise import (
     lines_of,
     plane_function,
 )
+from core.observables.predictor_values import grid_values
 from core.runs import open_run
 from tests.recording import recorded
 

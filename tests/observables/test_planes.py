@@ -15,7 +15,7 @@ from core.data.dataset import Dataset
 from core.dynamics import rows
 from core.errors import InputError
 from core.observables import projection as module
-from core.observables.nodes import plane as columns_of
+from core.observables.node_coordinates import plane as columns_of
 from core.observables.planes import PLANES, NodePlane, parse_plane
 from core.observables.projection import Projection, checked_projection
 from core.runs import Recorder, Run, open_run

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from core.dynamics.step_size import jacobian
-from core.observables.proofs import known_features, log_mean_slope, sum_bounds
+from core.observables.law_features import known_features
+from core.observables.proofs import log_mean_slope, sum_bounds
 from core.observables.registry import OBSERVABLES
 from core.runs import Run, open_run
 from tests.networks import Case, small_problem

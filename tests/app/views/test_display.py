@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from app.state.display import MARGINS, DisplayData
-from core.observables.nodes import outer_signs, positions
+from core.observables.node_coordinates import positions
+from core.observables.nodes import outer_signs
 from core.observables.planes import NodePlane
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run

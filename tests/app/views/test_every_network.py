@@ -15,7 +15,8 @@ from app.views.run_panel import RunPanel
 from core.dynamics import rows
 from core.figures.palette import DARK, LIGHT
 from core.network.registry import NETWORKS
-from core.observables.nodes import outer_classes, positions
+from core.observables.node_coordinates import positions
+from core.observables.nodes import outer_classes
 from core.observables.planes import NodePlane
 from core.runs import open_run
 from core.study_file.words import setting_words

@@ -13,7 +13,7 @@ from app.views.run_panel import RunPanel
 from app.widgets.axis import rooted
 from core.figures.camera import signed_root
 from core.figures.palette import DARK
-from core.observables.nodes import positions
+from core.observables.node_coordinates import positions
 from tests.app.mouse import LEFT, move, pixel, pull
 from tests.app.options import mark_nodes, set_options, show_frame
 

@@ -119,7 +119,7 @@ def test_nodes_say_their_place_with_the_digits_of_the_screen(
 def test_the_predictor_is_read_at_its_grid(
     qtbot: QtBot, panel: RunPanel, data: DisplayData
 ) -> None:
-    from core.observables.margins import flat_values
+    from core.observables.predictor_values import flat_values
 
     panel.set_views(("predictor",))
     show_frame(panel, data.frames - 1)

@@ -14,8 +14,8 @@ from app.views.predictor import PredictorView
 from app.views.run_panel import RunPanel
 from core.figures.palette import LIGHT, rgb
 from core.figures.predictor import contour, sign_colours
-from core.observables.margins import flat_values
 from core.observables.planes import NodePlane
+from core.observables.predictor_values import flat_values
 from tests.app.options import show_frame
 from tests.app.views.test_every_network import compute, shown
 
