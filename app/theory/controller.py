@@ -240,6 +240,7 @@ class TheoryController(QObject):
             self._emit_alarms()
 
     def _emit_alarms(self) -> None:
+        """Emit the alarms of all open runs, unchanged ones too."""
         alarms = [
             alarm
             for results in self._results.values()
@@ -291,6 +292,7 @@ class TheoryController(QObject):
         self._draw_margin_lines()
 
     def _show_panel(self) -> None:
+        """Show the results of the current run; of the newest one while that has no frames."""
         if self._stopped:
             return
         panel, runs = self._panel, self._runs_with_frames()

@@ -60,7 +60,7 @@ def references_of(problem: Problem) -> tuple[Reference, ...]:
 
 
 def compute(reference: Reference, problem: Problem, watch: CancelToken) -> ReferenceMargin:
-    """Compute a reference margin of a problem."""
+    """Compute a reference margin. The first call loads the numerical libraries."""
     from core.reference.registry import compute
 
     return compute(reference, problem, watch)

@@ -95,7 +95,7 @@ class TheoryResults:
 
     @property
     def promise(self) -> Promise:
-        """Promised margin, to which the run's shares refer."""
+        """Promised margin, to which the run's shares refer; pending while it is not computed."""
         from core.reference.share import Promise, make_promise  # loads the numerical libraries
 
         if not self.planned:
@@ -124,7 +124,7 @@ class TheoryResults:
 
 
 def _final_margin_tip(margin: FinalMargin) -> str:
-    """Explain the ends of the bracket, and name the examples and nodes of the upper one."""
+    """Explain both ends of the bracket as HTML, with the examples and neurons of the upper one."""
     below = (
         f"none, because {margin.why}"
         if margin.why

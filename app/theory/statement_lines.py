@@ -138,7 +138,7 @@ def _final_states(one: Assessment, frames: int) -> States:
 
 
 def _is_informative(states: States, premises: States) -> bool:
-    """Return True for a decided conclusion at some frame, or hypotheses that start or end."""
+    """Return True if a frame decides the conclusion, or the hypotheses change with time."""
     from core.theorems.states import State
 
     decided = (states == State.HOLDS) | (states == State.FAILS)

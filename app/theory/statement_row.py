@@ -121,7 +121,7 @@ class VerdictLine(QAbstractButton):
         self.update()
 
     def show_stripe(self, line: StatementLine | None) -> None:
-        """Show where in the run the conclusion holds and fails."""
+        """Show where in the run the conclusion holds and fails; hide the stripe if undecided."""
         decided_line = line if line is not None and line.is_decided else None
         if decided_line != self.stripe:
             if (decided_line is None) != (self.stripe is None):
@@ -348,7 +348,7 @@ class StatementRow(QWidget):
         self.bound.setVisible(comparison.bound_trace is not None and bool(comparison.view))
 
     def _hypotheses_table(self, assessment: Assessment) -> str:
-        """Return a table of the hypotheses: required, present, and met or not."""
+        """Return an HTML table of the hypotheses: required, present, and met or not."""
         rows = []
         for hypothesis in assessment.hypotheses:
             sign, hue, word = MET[hypothesis.met]
