@@ -370,7 +370,7 @@ class TheoryController(QObject):
 
     def drawn_margins_of(self, key: int) -> tuple[ReferenceMargin, ...]:
         """Return the margins drawn as lines in a figure of a run."""
-        return tuple(one for one in self._unhidden_margins(self.results(key)) if one.drawable)
+        return tuple(one for one in self._unhidden_margins(self.results(key)) if one.is_drawable)
 
     def bound_curves_of(self, key: int) -> tuple[BoundCurve, ...]:
         """Return the bounds drawn in a figure of a run."""

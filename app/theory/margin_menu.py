@@ -39,7 +39,7 @@ class MarginMenu(QObject):
         """List the drawable margins, and check those that are not hidden."""
         margins: dict[str, ReferenceMargin] = {}
         for results in self._results():
-            margins |= {name: one for name, one in results.margins.items() if one.drawable}
+            margins |= {name: one for name, one in results.margins.items() if one.is_drawable}
         self._menu.clear()
         for name, margin in margins.items():
             action = self._menu.addAction(greek(margin.reference.label).replace("&", "&&"))

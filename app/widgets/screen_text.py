@@ -124,7 +124,7 @@ def margin_digits(bracket: Bracket) -> int:
 
 def margin_text(bracket: Bracket) -> str:
     """Return a margin's value with its certain digits; a bound, or a dash, if unknown."""
-    if bracket.open:
+    if bracket.is_unresolved:
         return raise_powers(f"\u2264 {number_text(bracket.upper, FEWEST_DIGITS)}")
     if not bracket.exists:
         return "\u2013"
@@ -147,7 +147,7 @@ def certainty(margin: ReferenceMargin) -> str:
     """
     bracket = margin.bracket
     if not bracket.exists:
-        return "open" if bracket.open else ""
+        return "open" if bracket.is_unresolved else ""
     if not bracket.certified:
         return raise_powers(margin.certainty.replace("holds except with probability", "but for"))
     return "cert." if not bracket.gap > CLOSE else f"gap {percent(bracket.gap)}"

@@ -154,7 +154,9 @@ def _print_table(rows: list[tuple[str, ReferenceMargin]]) -> None:
             last_name = cell
         name, bracket = margin.reference.name, margin.bracket
         if not bracket.exists:
-            print_line(f"  {name:<18} {'open' if bracket.open else 'none'}: {bracket.method}")
+            print_line(
+                f"  {name:<18} {'open' if bracket.is_unresolved else 'none'}: {bracket.method}"
+            )
             continue
         ends = f"[{bracket.lower:.8g}, {bracket.upper:.8g}]"
         print_line(

@@ -208,7 +208,7 @@ def theory_of(
     for run in runs:
         margins = list(compute_margins(run.problem, arguments.limit, arguments.quiet))
         margin_names |= {one.reference.name for one in margins}
-        drawable = [one for one in margins if one.drawable]
+        drawable = [one for one in margins if one.is_drawable]
         margins_by_run.append(
             tuple(one for one in drawable if requested_names == ALL or one.reference.name in names)
         )

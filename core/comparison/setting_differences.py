@@ -145,7 +145,7 @@ NO_SHARE = "gamma_gl of this run's data is not known yet; compute it, or choose 
 def most_of(run: Run) -> float:
     """Return the hard margin's upper bound by a saved gamma_gl; NaN without one."""
     reference = REFERENCES[FIRST]
-    if not (reference.applies(run.problem) and reference.drawn_in(run.problem)):
+    if not (reference.applies(run.problem) and reference.is_comparable(run.problem)):
         return math.nan
     entry = load_margin(saved_margin_path(reference, run.problem))
     return math.nan if entry is None else largest_margin(reference.factor, entry.bracket.value)
@@ -165,14 +165,14 @@ def common_references(runs: Sequence[Run]) -> tuple[ReferenceMargin, ...]:
     problems = [run.problem for run in runs]
     references = []
     for reference in REFERENCES.values():
-        if not all(reference.applies(one) and reference.drawn_in(one) for one in problems):
+        if not all(reference.applies(one) and reference.is_comparable(one) for one in problems):
             continue
         paths = {saved_margin_path(reference, one) for one in problems}
         entries = [load_margin(path) for path in paths]
         brackets = {entry.bracket for entry in entries if entry is not None}
         if len(brackets) == 1 and None not in entries:
             margin = ReferenceMargin(reference, brackets.pop(), 0.0)
-            if margin.drawable and margin.bracket.certified:
+            if margin.is_drawable and margin.bracket.certified:
                 references.append(margin)
     return tuple(references)
 

@@ -129,7 +129,7 @@ def margin_axis(
             all_values.append(values[finite])
             late.append(values[finite & (x >= 0.25 * start + 0.75 * end)])
     top = float(np.concatenate(all_values).max())
-    lines = [(one.factor or 0.0) * one.bracket.upper for one in references if one.drawable]
+    lines = [(one.factor or 0.0) * one.bracket.upper for one in references if one.is_drawable]
     # Shares show the full range, with space for the reference's name above it.
     shares = {trace.share_of for trace in traces}
     if shares != {""}:
@@ -332,7 +332,7 @@ def reference_levels(
     `height` is that of the panel in millimetres. A line beyond the frame has its label at the edge,
     with an arrow.
     """
-    scaled = [(one.factor or 0.0, one) for one in references if one.drawable]
+    scaled = [(one.factor or 0.0, one) for one in references if one.is_drawable]
     scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
     levels: list[Level] = []
     values = [factor * one.bracket.value for factor, one in scaled]

@@ -120,7 +120,7 @@ def _margins(run: Run) -> tuple[dict[str, float], dict[str, str], float]:
 
     margins, waiting, factor = {}, {}, math.nan
     for reference in references_of(run.problem):
-        if reference.name == "gamma_gl" and reference.drawn_in(run.problem):
+        if reference.name == "gamma_gl" and reference.is_comparable(run.problem):
             factor = reference.factor or math.nan
         path = saved_margin_path(reference, run.problem)
         entry = load_margin(path)

@@ -88,7 +88,7 @@ class LinearMargin(SampleMargin):
     version = 2
     most_examples = MOST_POINTS
 
-    def drawn_in(self, problem: Problem) -> bool:
+    def is_comparable(self, problem: Problem) -> bool:
         """Return True for plain ReLU networks.
 
         A linear predictor is a ReLU network of margin gamma_linear / 2, but no leaky one.

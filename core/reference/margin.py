@@ -45,7 +45,7 @@ class Bracket:
         return math.isfinite(self.value)
 
     @property
-    def open(self) -> bool:
+    def is_unresolved(self) -> bool:
         """True if only an upper bound is known: a positive margin is neither shown nor excluded."""
         return not self.exists and self.upper > 0.0
 
@@ -127,7 +127,7 @@ class Reference(ABC):
     failure: float = 0.0
     version: int = 1  # of the method: cached values of other versions are not used
 
-    def drawn_in(self, problem: Problem) -> bool:
+    def is_comparable(self, problem: Problem) -> bool:
         """Return True if factor * margin is comparable with margins of this problem's network."""
         return self.factor is not None
 
@@ -158,21 +158,21 @@ class Reference(ABC):
 class ReferenceMargin:
     """Computed reference margin; `seconds` is the time that its computation took.
 
-    `drawn` is true if it is comparable with the margins of the problem's network.
+    `is_comparable`: `factor` times the margin is comparable with those of the problem's network.
     """
 
     reference: Reference
     bracket: Bracket
     seconds: float
-    drawn: bool = True
+    is_comparable: bool = True
 
     @property
     def factor(self) -> float | None:
         """Factor of the bracket in the plot of margins; None if the margin is only listed."""
-        return self.reference.factor if self.drawn else None
+        return self.reference.factor if self.is_comparable else None
 
     @property
-    def drawable(self) -> bool:
+    def is_drawable(self) -> bool:
         """True if it is a line among a run's margins: it has a value, and is comparable."""
         return self.factor is not None and self.bracket.exists
 

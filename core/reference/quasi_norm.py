@@ -83,7 +83,7 @@ def bracket_quasi_norm_margin(G: Array, p: float, watch: CancelToken) -> Bracket
         return convex
     unit = float(np.abs(G).max())
     rows, best, highest, doubtful = G / unit, 0.0, 0.0, 0
-    for places, b, unsure in _vertices(rows, watch):
+    for places, b, unsure in _iterate_vertices(rows, watch):
         doubtful += unsure
         margins = (b @ rows[:, places].T).min(axis=1)
         norms = (np.abs(b) ** p).sum(axis=1) ** (1.0 / p)
@@ -98,8 +98,12 @@ def bracket_quasi_norm_margin(G: Array, p: float, watch: CancelToken) -> Bracket
     return Bracket(lower, upper, lower, doubtful == 0, method)
 
 
-def _vertices(rows: Array, watch: CancelToken) -> Iterator[tuple[Array, Array, int]]:
-    """Yield coordinates (s,), solutions b (N, s) there, and the number of unsure systems."""
+def _iterate_vertices(rows: Array, watch: CancelToken) -> Iterator[tuple[Array, Array, int]]:
+    """Yield the vertices by blocks of systems of s rows and s coordinates.
+
+    Each block has the coordinates (s,), the solutions b (N, s) of its regular systems there, and
+    the number of systems that are too close to singular.
+    """
     n, d = rows.shape
     for size in range(1, min(n, d) + 1):
         for chosen in combinations(range(d), size):

@@ -109,14 +109,16 @@ def compute(
         The watch was cancelled.
     """
     watch.check()
-    allowed, factor = watch.limit - watch.seconds, reference.drawn_in(problem)
+    allowed, is_comparable = watch.limit - watch.seconds, reference.is_comparable(problem)
     # Studies reject such data when they are read; those of recorded loops arrive here.
     if fault := range_fault(problem.dataset):
-        return ReferenceMargin(reference, absent_bracket(f"Not computed: {fault}"), 0.0, factor)
+        return ReferenceMargin(
+            reference, absent_bracket(f"Not computed: {fault}"), 0.0, is_comparable
+        )
     path = saved_margin_path(reference, problem) if cache else None
     entry = load_margin(path) if path is not None else None
     if entry is not None and entry.serves(allowed):
-        return ReferenceMargin(reference, entry.bracket, entry.seconds, factor)
+        return ReferenceMargin(reference, entry.bracket, entry.seconds, is_comparable)
     start = time.perf_counter()
     bracket = reference.compute(problem, watch)
     seconds = time.perf_counter() - start
@@ -124,4 +126,4 @@ def compute(
         closed = bracket.exists and bracket.lower == bracket.upper  # more time would not narrow it
         short = watch.timed_out and not closed
         save_margin(path, SavedMargin(bracket, seconds, allowed if short else None))
-    return ReferenceMargin(reference, bracket, seconds, factor)
+    return ReferenceMargin(reference, bracket, seconds, is_comparable)

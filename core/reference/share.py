@@ -97,7 +97,7 @@ def make_promise(
         if margin is None:
             if one.factor is not None:
                 return Promise(None, (one.name,))
-        elif margin.drawable and not math.isnan(
+        elif margin.is_drawable and not math.isnan(
             largest_margin(margin.factor, margin.bracket.value)
         ):
             return Promise(margin)

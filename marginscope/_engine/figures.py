@@ -220,7 +220,7 @@ def drawn_margins(
     """
     names: Iterable[str] | None = None if tuple(margin_names) == ("all",) else margin_names
     margins = Margins(run.problem, names, limit)
-    return tuple(one for one in map(margins.compute_margin, margins) if one.drawable)
+    return tuple(one for one in map(margins.compute_margin, margins) if one.is_drawable)
 
 
 # ------------------------------------------------------------------------------- pages that play

@@ -92,7 +92,7 @@ def whole_options() -> FigureOptions:
     )
     unknown = replace(
         margin, reference=REFERENCES["gamma_ntk"],
-        bracket=Bracket(math.nan, math.inf, math.nan, False, "not computed"), drawn=False,
+        bracket=Bracket(math.nan, math.inf, math.nan, False, "not computed"), is_comparable=False,
     )  # fmt: skip
     values = np.array([math.nan, -math.inf, *np.linspace(1e-3, 0.2, 10) / 3.0])
     look = ViewOptions(

@@ -126,8 +126,8 @@ def test_references_are_the_closed_forms(best: Run) -> None:
     assert brackets["gamma_star"].value == gamma_star(p)
     levels = (brackets["risk_star"].value, brackets["norm_star"].value)
     assert levels == penalised_optimum(p, 1e-4)
-    assert compute(REFERENCES["gamma_star"], best.problem, CancelToken()).drawable
-    assert not compute(REFERENCES["norm_star"], best.problem, CancelToken()).drawable
+    assert compute(REFERENCES["gamma_star"], best.problem, CancelToken()).is_drawable
+    assert not compute(REFERENCES["norm_star"], best.problem, CancelToken()).is_drawable
 
 
 def test_of_some_of_the_pairs_nothing_is_known() -> None:

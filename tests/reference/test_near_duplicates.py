@@ -52,7 +52,7 @@ def test_gamma_gl_of_two_near_duplicates(e: float) -> None:
 @pytest.mark.parametrize("e", [1e-13, 1e-15])
 def test_gamma_gl_below_rounding_is_not_resolved(e: float) -> None:
     bracket = global_margin(two(e), LABELS, CancelToken(2.0)).bracket
-    assert bracket.open
+    assert bracket.is_unresolved
     assert not bracket.is_zero
     assert bracket.certified
     assert bracket.lower == 0.0
@@ -75,7 +75,7 @@ def test_gamma_gl_with_a_near_duplicate_among_others(e: float, d: int) -> None:
     if bracket.exists:
         assert found.margins(x, y).min() >= bracket.lower > 0.0
     else:
-        assert bracket.open
+        assert bracket.is_unresolved
 
 
 def test_the_pair_bound_is_the_least_over_pairs() -> None:
@@ -203,7 +203,7 @@ def test_farkas_weights_are_proved() -> None:
     assert separate_from_origin(np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])).farkas
     tilted = np.array([[1.0, 0.0], [-1.0, 1e-17]])
     assert not separate_from_origin(tilted).farkas
-    assert bracket_of(separate_from_origin(tilted), "a hyperplane").open
+    assert bracket_of(separate_from_origin(tilted), "a hyperplane").is_unresolved
     thin = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
     assert bracket_of(separate_from_origin(thin), "a hyperplane").is_zero
 
@@ -288,4 +288,4 @@ def test_the_margin_on_the_line(e: float) -> None:
     assert bracket.certified
     assert bracket.upper >= 0.5 * e / np.sqrt(1.0 + e * e)
     assert not bracket.exists or 0.0 < bracket.lower <= 0.5 * e
-    assert bracket.exists or bracket.open
+    assert bracket.exists or bracket.is_unresolved

@@ -269,10 +269,10 @@ def test_too_small_a_margin_is_not_resolved() -> None:
     x, y = np.array([[1.0, 0.0], [1.0, 1e-6]]), np.array([1.0, -1.0])
     sample = make_sample(x, y)
     plane = bracket_of(sample, weights_of(sample), CancelToken())
-    assert plane.open
+    assert plane.is_unresolved
     assert plane.certified
     drawn = bound_by_draws(sample, weights_of(sample), CancelToken())
-    assert drawn.open
+    assert drawn.is_unresolved
     assert not drawn.certified
     assert 1e-7 < drawn.upper < 1e-2
 

@@ -74,7 +74,7 @@ def _margin_of(reference: Reference, problem: Problem, limit: float) -> Referenc
     key = (reference.name, reference.key(problem), limit)
     if key not in _BRACKETS:
         _BRACKETS[key] = compute(reference, problem, CancelToken(limit)).bracket
-    return ReferenceMargin(reference, _BRACKETS[key], 0.0, reference.drawn_in(problem))
+    return ReferenceMargin(reference, _BRACKETS[key], 0.0, reference.is_comparable(problem))
 
 
 def exactly(**values: float) -> dict[str, ReferenceMargin]:

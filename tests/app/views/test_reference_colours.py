@@ -66,7 +66,7 @@ def test_margins_of_one_problem_have_different_colours() -> None:
     for name in shipped_ids():
         study = load_study(name)
         problem = resolve_problem(next(study.iter_cells()).experiment, study.folder)
-        names = [one.name for one in references_of(problem) if one.drawn_in(problem)]
+        names = [one.name for one in references_of(problem) if one.is_comparable(problem)]
         for one, other in combinations(names, 2):
             assert REFERENCE_PLACES[one] != REFERENCE_PLACES[other], (name, one, other)
 
