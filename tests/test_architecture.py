@@ -469,9 +469,9 @@ def find_drawing_in_the_window() -> list[str]:
             node.module == "core.figures.draw" or "figure_bytes" in [one.name for one in node.names]
         )
     }
-    is_comparable = "app/export/jobs.py"  # where a job is done without a window, as in tests
-    assert places >= {is_comparable, "core/figures/export.py"}
-    return [place for place in places if place.startswith("app/") and place != is_comparable]
+    drawing_place = "app/export/jobs.py"  # where a job is done without a window, as in tests
+    assert places >= {drawing_place, "core/figures/export.py"}
+    return [place for place in places if place.startswith("app/") and place != drawing_place]
 
 
 def runs_foreign_code(node: ast.AST) -> bool:
