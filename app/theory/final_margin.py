@@ -26,7 +26,7 @@ GROWING_S, SECONDS = 2.0, 30.0
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class FinalBracket:
-    """Final margin of a run by its first `frames` frames; None if it is unknown."""
+    """Final margin of a run by its first `frames` frames; `found` is None if it is unknown."""
 
     key: int
     frames: int
