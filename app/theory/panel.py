@@ -218,7 +218,7 @@ class TheoryPanel(QWidget):
     # ------------------------------------------------------------------------------------- display
 
     def show_run(self, heading: str) -> None:
-        """Show the name of the panel's run; hide it if only one run is open."""
+        """Show the name of the panel's run; hide it if `heading` is "", as for one run."""
         self.run.set_text(heading, CURRENT_TIP.format(heading=heading))
         self.run.setVisible(bool(heading))
 
@@ -326,7 +326,7 @@ class TheoryPanel(QWidget):
             self._arrange(assessed)
 
     def _make_row(self, key: str) -> StatementRow:
-        """Make the row of a statement, with its bound shown if it was."""
+        """Make the row of a statement, without a place yet, with its bound shown if it was."""
         row = StatementRow(key, self._palette, self._content)
         row.shows_bound = key in self._bounds
         row.bound_requested.connect(self.bound_requested)
