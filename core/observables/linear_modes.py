@@ -216,10 +216,20 @@ MODE = Observable(
 
 @cached_per_run
 def target_modes(run: Run) -> tuple[Array, Array]:
-    """Return the modes of the target s as vectors of its space, (r, D), and their strengths (r,).
+    """Return the modes of the target s as vectors of its space, and their strengths.
 
     Of a product of matrices they are the singular vectors u v', row after row, and the singular
-    values of s read as a matrix; of any other network s/|s| and |s|. No modes where s = 0.
+    values of s read as a matrix; of any other network s/|s| and |s|.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+
+    Returns
+    -------
+    array (r, D), array (r,)
+        Strengths positive and decreasing; r = 0 where s = 0.
     """
     s, network = target(run), run.network
     if isinstance(network, DeepLinear) and network.rows > 1:
@@ -230,7 +240,18 @@ def target_modes(run: Run) -> tuple[Array, Array]:
 
 
 def start_in_modes(run: Run) -> tuple[Array, float]:
-    """Return the strength of each mode of the target at t = 0, (r,), and the length outside."""
+    """Return the strength of each mode of the target at t = 0, and the length outside.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+
+    Returns
+    -------
+    array (r,), float
+        Strengths of rounding size are 0; the length is that of beta less its modes.
+    """
     directions, _ = target_modes(run)
     beta = coefficients(run.network, run.origin)
     strengths = directions @ beta

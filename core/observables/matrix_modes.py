@@ -35,7 +35,22 @@ def has_mode_number(number: int, run: Run) -> bool:
 
 
 def strength(number: int, run: Run, index: int) -> float:
-    """Return u_r' W_L ... W_1 v_r at a frame; NaN without a mode of that number."""
+    """Return the strength of one mode of the target at a frame.
+
+    Parameters
+    ----------
+    number : int
+        Mode, counted from 1 by falling singular value.
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+
+    Returns
+    -------
+    float
+        u_r' W_L ... W_1 v_r; NaN without a mode of that number.
+    """
     if not has_mode_number(number, run):
         return float("nan")
     beta = coefficients(run.network, run.physical_parameters(index))
