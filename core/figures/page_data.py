@@ -34,6 +34,7 @@ from core.figures.page_encoding import (
     pieces,
     plain_words,
 )
+from core.figures.page_kernel import NUMBERS as KERNEL_NUMBERS
 from core.figures.palette import DARK, LIGHT, Palette, css, dim_colours, kind_colours
 from core.figures.primitives import plain
 from core.figures.scene import footer, letter_of
@@ -308,8 +309,7 @@ def numbers_in(runs: Sequence[Run], kinds: Sequence[str], frames: Sequence[Frame
     """
     each = 2 * ("neurons" in kinds) + len(set(NODES) & set(kinds))
     waved = bool(set(WAVES) & set(kinds))
-    count = page_panels.KERNEL_EXAMPLES * (KERNEL in kinds)
-    pairs = count * (count + 1) // 8  # of a byte each
+    pairs = KERNEL_NUMBERS if KERNEL in kinds else 0
     return sum(
         ((each + _numbers_of_waves(run) * waved) * int(run.network.m) + pairs)
         * np.unique(some).size

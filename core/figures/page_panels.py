@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from core.figures.bounds import bound_at_frames
 from core.figures.kernel_panel import KIND as KERNEL
-from core.figures.kernel_panel import KernelPanel
 from core.figures.margin_curves import CURVES, MarginTraces
 from core.figures.material import SORTED, PanelData
 from core.figures.neurons import data_dots, data_factor, follow_nodes, neurons_frame
 from core.figures.node_panels import KINDS as WAVES
 from core.figures.node_panels import wave_inks
-from core.figures.page_encoding import encode, encode_floats, encode_integers, pieces
+from core.figures.page_encoding import encode_floats, encode_integers, pieces
+from core.figures.page_kernel import describe_cosines, describe_matrix, page_kernel
 from core.figures.palette import DARK, LIGHT, Palette, css, dim_colours
 from core.figures.primitives import (
     Axis,
@@ -34,7 +34,6 @@ from core.figures.rays import Rays, ray_curves, ray_words
 from core.figures.trace_panels import Traces, words_of
 from core.numbers import number_text
 from core.observables.fourier import is_modular_addition
-from core.observables.kernel_matrix import kernel_cosines, why_no_kernel
 
 Frames = NDArray[np.int64]
 Json = dict[str, Any]
@@ -42,7 +41,6 @@ Both = tuple[PanelData, PanelData]
 T = TypeVar("T", bound=Hashable)
 NAMES = {name: text for name, text, _, _ in CURVES}
 DIGITS = 4  # digits of reference margins, whose brackets are narrow
-KERNEL_EXAMPLES = 64  # of a page: each moment has a byte for each pair
 
 
 def panel(data_pair: Both, row: int, kind: str, letter: str) -> Json:
@@ -84,7 +82,7 @@ def _panel(material: PanelData, row: int, kind: str, letter: str) -> Json:
     box = _box(material, row, kind)
     panel, dots = material.panel(row, kind, letter, box)
     if kind == KERNEL:
-        panel = kernel_of(material, row).panel(row, letter, box)
+        panel = page_kernel(material.kernel(row)).panel(row, letter, box)
     result: Json = {
         "letter": letter,
         "title": pieces(panel.title),
@@ -99,7 +97,7 @@ def _panel(material: PanelData, row: int, kind: str, letter: str) -> Json:
     if kind in WAVES:
         return result | _waves(material, row)
     if kind == KERNEL:
-        return result | _kernel(material, row)
+        return result | describe_matrix(page_kernel(material.kernel(row)))
     if kind in SORTED:
         return result | _sorted_curves(material, row, panel)
     return result | _traces(material, row, panel)
@@ -138,7 +136,7 @@ def moving_part(material: PanelData, row: int, kind: str, frames: Frames) -> Jso
     if kind in WAVES:
         return {}
     if kind == KERNEL:
-        return _cosines(material, row, stops)
+        return describe_cosines(page_kernel(material.kernel(row)), stops)
     if kind in SORTED:
         return _colours(material, row, stops)
     ends = _recorded_curves(material, row, kind).frames
@@ -213,36 +211,6 @@ def _waves(material: PanelData, row: int) -> Json:
     if not is_modular_addition(run):
         return {}
     return {"colours": css(wave_inks((int(run.dataset.classes) - 1) // 2, material.palette))}
-
-
-def kernel_of(material: PanelData, row: int) -> KernelPanel:
-    """Return the tangent kernel of a run with as many examples as a page has."""
-    return replace(material.kernel(row), limit=KERNEL_EXAMPLES)
-
-
-def _kernel(material: PanelData, row: int) -> Json:
-    """Return the colours of the cosines -1 and 1, and the borders between classes."""
-    panel, palette = kernel_of(material, row), material.palette
-    if why_no_kernel(panel.run):
-        return {}
-    borders = [*panel.order.borders]
-    return {"colours": [palette.negative, palette.positive], "borders": borders}
-
-
-def _cosines(material: PanelData, row: int, stops: Frames) -> Json:
-    """Return the cosines of all pairs at each stop, as differences from the stop before.
-
-    Cosines are in 254 steps. Pairs are those of the lower triangle, row after row.
-    """
-    panel = kernel_of(material, row)
-    if why_no_kernel(panel.run):
-        return {}
-    count = panel.order.examples.size
-    pairs = np.tril_indices(count)
-    cosines = [kernel_cosines(panel.run, index, panel.order)[pairs] for index in stops.tolist()]
-    levels = np.rint(127.0 + 127.0 * np.array(cosines)).astype(np.uint8)
-    changes = np.diff(levels, axis=0, prepend=np.zeros((1, pairs[0].size), dtype=np.uint8))
-    return {"examples": count, "changes": encode(changes)}
 
 
 def _rays(rays: Rays, palette: Palette) -> Json:

@@ -10,7 +10,7 @@ import pytest
 
 from core.figures.page import page_html
 from core.figures.page_data import frames_of, numbers_in
-from core.figures.page_panels import KERNEL_EXAMPLES
+from core.figures.page_kernel import KERNEL_EXAMPLES
 from core.figures.palette import LIGHT
 from core.observables.kernel_matrix import example_order, kernel_cosines, thin_order
 from core.runs import Run, open_run
