@@ -65,8 +65,13 @@ class MatrixData(TargetData, Distribution):
     @model_validator(mode="after")
     def _sizes(self) -> MatrixData:
         count = len(self.singular_values)
+        if not count:
+            raise RuleError(
+                "no singular values are given; give at least one, such as 1.0",
+                keys=("singular_values",),
+            )
         rows, columns = self.shape
-        if not 1 <= count <= min(rows, columns):
+        if count > min(rows, columns):
             raise RuleError(
                 f"{count} singular values are given for a matrix of {rows} x {columns}; give 1 to "
                 f"{min(rows, columns)}, or choose more rows and columns",

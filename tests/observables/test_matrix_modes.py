@@ -65,7 +65,7 @@ def test_data_are_the_entries_of_a_matrix_on_white_inputs() -> None:
 @pytest.mark.parametrize(
     ("data", "network", "sentence"),
     [
-        ({"singular_values": []}, {}, "0 singular values are given for a matrix of 0 x 0"),
+        ({"singular_values": []}, {}, "no singular values are given; give at least one"),
         ({"rows": 2}, {}, "4 singular values are given for a matrix of 2 x 4; give 1 to 2"),
         ({"singular_values": [1.0, 0.0]}, {}, "singular value 0 is not between"),
         ({"singular_values": [1e7]}, {}, "singular value 1e[+]07 is not between"),
