@@ -103,7 +103,7 @@ class TheoryController(QObject):
         self.judge.worker.result.connect(self._on_judged)
 
     def cpu_share(self) -> float:
-        """Return the share of a core for theory, little while others work. Thread-safe."""
+        """Return the share of a core for theory: 1, or little while others work. Thread-safe."""
         display = self._display
         is_busy = display.session.training or display.waits_for_frames or self._others_busy()
         return WHILE_TRAINING if is_busy else 1.0
@@ -184,7 +184,10 @@ class TheoryController(QObject):
             self._pause.start(GROWING_MS if is_repeated else JUDGE_MS)
 
     def _judging_mark(self, run: OpenRun) -> tuple[int, int, float]:
-        """Return what a verdict depends on: numbers of frames and of margins, and delta."""
+        """Return what a verdict depends on: numbers of frames and of margins, and delta.
+
+        A run whose recording stands in keeps its old mark, so that it is not judged.
+        """
         if run.stands_in:  # a recording is only shown; its run is judged once it is trained
             return self.results(run.key).mark
         frames = run.data.frames if run.data is not None else 0
@@ -255,6 +258,7 @@ class TheoryController(QObject):
         self._schedule_judging()
 
     def _on_bound_requested(self, key: str, is_shown: bool) -> None:
+        """Show or hide the bound of a statement; showing opens its view too."""
         if is_shown:
             self._show_view_of(key)
         bounds = self._display.intent.shown_bounds
@@ -369,7 +373,7 @@ class TheoryController(QObject):
         return self.results(key).promise
 
     def drawn_margins_of(self, key: int) -> tuple[ReferenceMargin, ...]:
-        """Return the margins drawn as lines in a figure of a run."""
+        """Return the computed, unhidden margins of a run that its figure draws as lines."""
         return tuple(one for one in self._unhidden_margins(self.results(key)) if one.is_drawable)
 
     def bound_curves_of(self, key: int) -> tuple[BoundCurve, ...]:

@@ -26,7 +26,10 @@ GROWING_S, SECONDS = 2.0, 30.0
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class FinalBracket:
-    """Final margin of a run by its first `frames` frames; `found` is None if it is unknown."""
+    """Final margin of a run by its first `frames` frames.
+
+    `key` is that of the run; `found` is None if the margin is unknown.
+    """
 
     key: int
     frames: int

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """Run to be judged by the margins computed so far."""
+    """Run to be judged by the margins computed so far.
+
+    `key` is that of the open run, `path` its file. `delta` is the statements' failure probability.
+    """
 
     key: int
     path: Path
@@ -44,7 +47,9 @@ class Case:
 class Judgement:
     """Verdicts on the first `frames` frames of a run.
 
-    `alarms` are core.observables.alarms.Alarm, and `lines` say when the statements hold.
+    `key` is that of the run. `alarms` are core.observables.alarms.Alarm, and `lines` say when the
+    statements hold. `failed`: judging raised an error, which is in the log, and only the alarms are
+    known.
     """
 
     key: int
@@ -100,7 +105,10 @@ class Judge(QObject):
         self.worker.share = share
 
     def restrict_to(self, keys: frozenset[int]) -> None:
-        """Cancel requests about other runs, and close these."""
+        """Cancel requests about runs not in `keys`, and close their files.
+
+        The run being judged is closed when its judgement ends.
+        """
         self.worker.cancel(except_keys=keys)
         self._wanted = keys
         self._close_unused_runs()
@@ -110,7 +118,7 @@ class Judge(QObject):
         self.worker.request(case, key=case.key)
 
     def close(self) -> None:
-        """Cancel all requests, and wait for the thread."""
+        """Cancel all requests, close the files of all runs, and wait for the thread."""
         self.restrict_to(frozenset())
         self.worker.close()
 
@@ -137,7 +145,11 @@ class Judge(QObject):
             self._close_unused_runs()  # the window may have closed this one in the meantime
 
     def _make_judgement(self, case: Case, watch: CancelToken) -> Judgement:
-        """Return alarms, assessments and lines over time at the run's present frames."""
+        """Return alarms, assessments and lines over time at the run's present frames.
+
+        An empty judgement without frames, one with `failed` and alarms alone if judging fails;
+        cancelling raises CancelledError.
+        """
         run = self._open_run(case)
         frames = run.refresh()
         if frames == 0:

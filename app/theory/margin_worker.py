@@ -31,7 +31,10 @@ FAILED = "Computation failed (internal error). Details are in the log."
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Planning:
-    """Task of listing the reference margins of one run's problem, and its result."""
+    """Task of listing the reference margins of one run's problem, and its result.
+
+    `key` is that of the run; `references` are empty until a worker has listed them. `lane`: worker.
+    """
 
     key: int
     problem: Problem
@@ -42,7 +45,11 @@ class Planning:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Computing:
-    """Task of computing a margin of one run, and its result; `rank` orders the run's margins."""
+    """Task of computing a margin of one run, and its result.
+
+    `key` is that of the run. Of the waiting tasks of a `lane` the one of lowest `rank` starts.
+    `margin` is None until a worker has computed it.
+    """
 
     key: int
     problem: Problem
@@ -121,7 +128,10 @@ class MarginWorker(QObject):
             worker.share = share
 
     def cancel(self) -> None:
-        """Cancel all margins until `resume`."""
+        """Cancel the margins of all requested runs until `resume`.
+
+        The margins of a run that is requested later are computed all the same.
+        """
         self._unplanned, self._tasks = [], []
         for lane in LANES:
             self._cancel(lane)
@@ -166,7 +176,7 @@ class MarginWorker(QObject):
         self._workers[work.lane].request(work)
 
     def _cancel(self, lane: int) -> None:
-        """Cancel the work of a lane."""
+        """Cancel the work of a lane, and emit that the lane computes nothing."""
         self._workers[lane].cancel()
         if self._at_work.pop(lane, None) is not None:
             self.margin_started.emit(lane, None)

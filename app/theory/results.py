@@ -24,7 +24,12 @@ SHOWN = 6  # examples and nodes named at most
 @final
 @dataclass(slots=True)
 class TheoryResults:
-    """Results of one run. `mark`: frames, margins and delta of the last judgement requested."""
+    """Results of one run, in which None or empty means not known yet.
+
+    `references` are the margins that will be computed, listed once `planned` is true, and `margins`
+    the computed ones by name. `final`: bracket of the final margin. `mark`: frames, margins and
+    delta of the last judgement requested.
+    """
 
     references: tuple[Reference, ...] = ()
     planned: bool = False

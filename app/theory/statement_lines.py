@@ -54,7 +54,7 @@ WHOLE = TimeSpan(0.0, 1.0, 1.0, live=False)  # span of a run without frames afte
 class Stretch:
     """Part of the time axis with one state, in the coordinate of core.problem.schedule.
 
-    `words`: the state and its times. `promised`: the hypotheses hold.
+    `start`, `end`: its ends. `words`: the state and its times. `promised`: the hypotheses hold.
     """
 
     state: str

@@ -179,7 +179,7 @@ class VerdictLine(QAbstractButton):
         return font
 
     def _size_of_text(self, text: str, width: int) -> QSizeF:
-        """Return the size of a small text, wrapped in a line of this width."""
+        """Return the size of a small text, wrapped in a row of this width, less its indent."""
         room = QRectF(0.0, 0.0, max(width - INDENT - 4.0, 40.0), 1e4)
         return QFontMetricsF(self._small_font()).boundingRect(room, WRAPPED, text).size()
 

@@ -150,8 +150,9 @@ class Pairs:
 def likely_pairs(q: Array, margins: Array) -> Indices:
     """Return the pairs that may have weight in the next round, in order.
 
-    Those with weight now, and those of the smallest margins. Weights on them alone are weights of
-    all pairs, and lower ends are computed from all, so that both ends hold whatever is left out.
+    Those with weight now, and those of the 20 + 2 s smallest margins, s the number with weight.
+    Weights on them alone are weights of all pairs, and lower ends are computed from all, so that
+    both ends hold whatever is left out. Indices increase.
 
     >>> likely_pairs(np.array([0.0, 1.0] + 40 * [0.0]), np.arange(42.0)).size
     22

@@ -263,7 +263,10 @@ def compare_gradient(context: Context) -> Comparison:
 
 
 def compare_start_rank(context: Context) -> Comparison:
-    """Compare the initial stable rank with that of a Gaussian matrix; no verdict."""
+    """Compare the initial stable rank with that of a Gaussian matrix.
+
+    `holds` is no verdict: the statement has `constants=False`.
+    """
     run = context.run
     m, d = run.network.m, run.dataset.d
     # The edge of the Marchenko-Pastur law; not a statement of the paper.

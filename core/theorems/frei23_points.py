@@ -33,7 +33,7 @@ KKT = "kkt_residual"
 
 
 def has_certificate(run: Run) -> bool:
-    """Return True for leaky networks under gradient flow and few enough examples for a residual."""
+    """Return True for `is_leaky_flow` with few enough examples to compute a KKT residual."""
     return is_leaky_flow(run) and OBSERVABLES[KKT].applies(run)
 
 

@@ -227,7 +227,7 @@ def compare_theorem_4_1_late(context: Context) -> Comparison:
 
 
 def is_parity(run: Run) -> bool:
-    """Return True for k-parity with the uniform law on all corners."""
+    """Return True for k-parity, k >= 2, with the uniform law on all corners (no frozen bit)."""
     section = run.experiment.data
     uniform = isinstance(section, ParityData) and section.law == "uniform" and not section.freeze
     return uniform and run.experiment.data.k >= 2  # type: ignore[attr-defined]

@@ -53,7 +53,7 @@ def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def u_norms(run: Run) -> Array:
-    """Return |u_s|_1 of each frame.
+    """Return |u_s|_1 of each frame, u_s = |a * b| at the physical scale.
 
     Parameters
     ----------
@@ -63,6 +63,7 @@ def u_norms(run: Run) -> Array:
     Returns
     -------
     array (T,)
+        sum_j |a_j b_j|; NaN if the outer weights are no products.
     """
     return np.array([reparametrise(run, k).sum() for k in range(run.frames)])
 

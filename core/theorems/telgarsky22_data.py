@@ -198,7 +198,7 @@ GAUSSIAN = "a ~ N(0, 1/m), V ~ N(0, I/d)"
 
 
 def is_two_parity(run: Run) -> bool:
-    """Return True for 2-parity with the uniform law on the corners."""
+    """Return True for 2-parity with the uniform law on all corners (no frozen bit)."""
     section = run.experiment.data
     if not isinstance(section, ParityData) or section.k != 2:
         return False

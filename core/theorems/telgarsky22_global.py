@@ -51,7 +51,7 @@ def compare_limit(sense: str, bound: float, trace: common.Array, context: Contex
 
 
 def is_on_two_cones(run: Run) -> bool:
-    """Return True for the standard network under gradient flow on two cones and x'."""
+    """Return True for the standard network under flow or full-batch descent on two cones and x'."""
     flow = common.follows_gradient(run)
     return common.standard_relu(run) and isinstance(run.experiment.data, TwoConesData) and flow
 
@@ -117,7 +117,10 @@ def compare_lemma_a_1(context: Context) -> Comparison:
 
 
 def is_on_cones(run: Run) -> bool:
-    """Return True for the standard network, exponential loss and gradient flow on cones."""
+    """Return True for the standard network with exponential loss on cones, by flow or descent.
+
+    Descent is full-batch.
+    """
     flow = common.follows_gradient(run)
     cones = isinstance(run.experiment.data, ConesData)
     return common.standard_relu(run) and cones and flow and run.loss.kind == EXPONENTIAL
@@ -204,7 +207,7 @@ def compare_potential(context: Context) -> Comparison:
 
 
 def is_scalar_flow(run: Run) -> bool:
-    """Return True for the scalar network with the exponential loss under its flow."""
+    """Return True for the scalar network with exponential loss, by flow (mirror too) or descent."""
     flow = common.follows_gradient(run, mirror=True)
     return run.network.kind == "scalar" and flow and run.loss.kind == EXPONENTIAL
 

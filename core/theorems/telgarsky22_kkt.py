@@ -9,6 +9,7 @@ import numpy as np
 from core.data.geometry import max_margin
 from core.errors import InputError
 from core.observables.certificates import nearest_multipliers, score_gram
+from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis
@@ -24,20 +25,21 @@ def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     return *two_cones_data_hypotheses(context), separable
 
 
-def linear_network(context: Context) -> Array | None:
+def linear_network(run: Run) -> Array | None:
     """Return flat parameters with a_j = 1 and v_j = u for all j; None without a linear margin.
+
+    u is the direction of largest linear margin of the examples, computed from the run's data.
 
     Parameters
     ----------
-    context : Context
-        Run and its reference margins.
+    run : Run
+        Open run; no reference margins are needed.
 
     Returns
     -------
     array (size,) or None
         Flat parameters, |u| = 1; None without a linear margin.
     """
-    run = context.run
     try:
         _, u, _ = max_margin(run.dataset.y[:, None] * run.inputs)
     except InputError:
@@ -51,7 +53,7 @@ def compare_linear_kkt(context: Context) -> Comparison:
 
     Multipliers are only allowed where p_i = 1, which is complementarity.
     """
-    run, flat = context.run, linear_network(context)
+    run, flat = context.run, linear_network(context.run)
     if flat is None:
         return common.leave_open("<=", KKT_ROOM, common.NAN, "no linear margin exists")
     p = run.network.margins(flat, run.inputs, run.dataset.y)

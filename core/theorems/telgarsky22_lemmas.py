@@ -24,7 +24,7 @@ from core.theorems.telgarsky22_global import (
 
 
 def is_homogeneous_flow(run: Run) -> bool:
-    """Return True for a homogeneous network, exponential tail, gradient flow or its descent."""
+    """Return True for a homogeneous network, exponential tail, and flow (mirror too) or descent."""
     flow = common.follows_gradient(run, mirror=True)
     return run.network.homogeneous and run.experiment.loss.exp_tailed and flow
 
@@ -95,7 +95,10 @@ def is_exponential(run: Run) -> bool:
 
 
 def has_covering_start(run: Run) -> bool:
-    """Return True for known directions of the law and a Gaussian or spherical start of V."""
+    """Return True for the standard and the scalar ReLU network on a law with known directions.
+
+    The start is not examined; it is a hypothesis. The normalised network is left out.
+    """
     observable = OBSERVABLES["covering_radius"]
     return run.network.plain_relu and not run.network.starts_small and observable.applies(run)
 
@@ -227,7 +230,11 @@ def compare_wide_network(context: Context) -> Comparison:
 
 
 def has_potential(run: Run) -> bool:
-    """Return True for a potential of Theorem 3.2 or 3.3 and int Q, under flow or descent."""
+    """Return True if Phi of Theorem 3.2 (cones) or 3.3 (scalar network) and int Q are known.
+
+    Both need the exponential loss. int Q, the integral of the mean of |l'(p_i)|, needs
+    `has_perceptron_sum`: flow, full-batch descent or SGD on the examples, known from t = 0, no l2.
+    """
     return has_perceptron_sum(run) and (has_cone_potential(run) or has_scalar_potential(run))
 
 

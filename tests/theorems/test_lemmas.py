@@ -271,7 +271,7 @@ def test_the_linear_solution_is_a_kkt_point(tmp_path: Path) -> None:
 
 
 def linear_network_of(run: Run) -> Array:
-    found = linear_network(Context(run, {}))
+    found = linear_network(run)
     assert found is not None
     return found
 

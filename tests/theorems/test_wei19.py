@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.problem.problem import points_for_test
 from core.runs import Run
 from core.theorems import common
 from core.theorems.statement import Verdict
@@ -42,10 +43,18 @@ def test_the_kernel_on_d(tmp_path: Path) -> None:
     at = problem_of({"m": 8}, {"kind": "kernel"}, "squared", data)
     with recorded_run(tmp_path / "run", at) as run:
         one = of_paper(run, {}, "wei19", DELTA)["Theorem 2.1 (i)"]
+        test = points_for_test(run.problem)
+        assert test is not None
+        f = run.network.outputs(run.parameters(run.frames - 1), test.x)
     assert one.verdict is Verdict.NO_CONSTANT
     assert (condition(one, "n <= d^2").needed, condition(one, "n <= d^2").met) == ("<= 16", True)
-    assert one.comparison.bound == 1.0
-    assert 0.0 <= one.comparison.measured <= 1.0
+    # A lower bound without its constant: no number is promised, and none is shown as if it were.
+    assert one.comparison.sense == ">="
+    assert math.isnan(one.comparison.bound)
+    assert one.comparison.holds is None
+    assert "Omega(1)" in one.comparison.why
+    assert one.comparison.measured == pytest.approx(float((test.y * f <= 0.0).mean()))
+    assert one.comparison.measured > 0.0
 
 
 @pytest.mark.parametrize(("n", "met"), [(12, True), (20, False)])
