@@ -184,11 +184,8 @@ class TheoryController(QObject):
             self._pause.start(GROWING_MS if is_repeated else JUDGE_MS)
 
     def _judging_mark(self, run: OpenRun) -> tuple[int, int, float]:
-        """Return what a verdict depends on: numbers of frames and of margins, and delta.
-
-        A run whose recording stands in keeps its old mark, so that it is not judged.
-        """
-        if run.stands_in:  # a recording is only shown; its run is judged once it is trained
+        """Return what a verdict depends on: numbers of frames and of margins, and delta."""
+        if run.stands_in:  # a recording is only shown: with its old mark it is not judged
             return self.results(run.key).mark
         frames = run.data.frames if run.data is not None else 0
         return frames, len(self.results(run.key).margins), self.delta
@@ -258,7 +255,6 @@ class TheoryController(QObject):
         self._schedule_judging()
 
     def _on_bound_requested(self, key: str, is_shown: bool) -> None:
-        """Show or hide the bound of a statement; showing opens its view too."""
         if is_shown:
             self._show_view_of(key)
         bounds = self._display.intent.shown_bounds

@@ -1,4 +1,4 @@
-"""Network f(x) = sum_j alpha_j phi(<u_j, x>) and its derivatives, for effective weights.
+"""Network f(x) = sum_j alpha_j phi(<u_j, x>), its derivatives and margins, by effective weights.
 
 One implementation for all parametrisations, for NumPy arrays and torch tensors. Observables use it,
 and the compiled engines are tested against it.
@@ -102,3 +102,32 @@ def derivative(
     z = U @ x.T
     result = d_alpha.T @ phi(z) + alpha.T @ (phi.slopes(z) * (d_U @ x.T))
     return np.asarray(result.T)
+
+
+def margins_of(f: Array, y: Array) -> Array:
+    """Return the margins of outputs, not normalised.
+
+    Parameters
+    ----------
+    f : array (n,) or (n, k)
+        Outputs for two classes, or logits.
+    y : array (n,)
+        Labels +-1, or class numbers 0 ... k - 1 as floats.
+
+    Returns
+    -------
+    array (n,)
+        y_i f_i, or the own logit less the largest other one.
+
+    Examples
+    --------
+    >>> margins_of(np.array([[1.0, 3.0, 2.0]]), np.array([1.0])).tolist()
+    [1.0]
+    """
+    if f.ndim == 1:
+        return np.asarray(y * f)
+    rows, own = np.arange(f.shape[0]), y.astype(np.int64)
+    other_scores = f.copy()
+    # Excludes the own logit from the maximum, whatever its size.
+    other_scores[rows, own] = -np.inf
+    return np.asarray(f[rows, own] - other_scores.max(axis=1))

@@ -95,10 +95,7 @@ def is_exponential(run: Run) -> bool:
 
 
 def has_covering_start(run: Run) -> bool:
-    """Return True for the standard and the scalar ReLU network on a law with known directions.
-
-    The start is not examined; it is a hypothesis. The normalised network is left out.
-    """
+    """Return True for the standard or scalar ReLU network, at any start, and known directions."""
     observable = OBSERVABLES["covering_radius"]
     return run.network.plain_relu and not run.network.starts_small and observable.applies(run)
 
@@ -230,11 +227,7 @@ def compare_wide_network(context: Context) -> Comparison:
 
 
 def has_potential(run: Run) -> bool:
-    """Return True if Phi of Theorem 3.2 (cones) or 3.3 (scalar network) and int Q are known.
-
-    Both need the exponential loss. int Q, the integral of the mean of |l'(p_i)|, needs
-    `has_perceptron_sum`: flow, full-batch descent or SGD on the examples, known from t = 0, no l2.
-    """
+    """Return True if Phi (Theorem 3.2 or 3.3) and int Q are known: flow, descent or SGD, no l2."""
     return has_perceptron_sum(run) and (has_cone_potential(run) or has_scalar_potential(run))
 
 
