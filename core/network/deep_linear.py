@@ -69,7 +69,22 @@ class DeepLinearNetwork(NetworkSection):
 
 
 def draw_frames(generator: Generator, count: int, m: int, rank: int) -> list[Array]:
-    """Draw `count` matrices (m, rank) of orthonormal columns, uniformly."""
+    """Draw matrices of orthonormal columns, uniformly.
+
+    Parameters
+    ----------
+    generator : Generator
+        Source of randomness; its state advances.
+    count : int
+        Number of matrices.
+    m, rank : int
+        Rows and columns of each, rank <= m.
+
+    Returns
+    -------
+    list of arrays (m, rank)
+        `count` matrices; for rank 1 their columns are uniform on the sphere.
+    """
     if rank == 1:
         return [unit[:, None] for unit in draw_on_sphere(generator, count, m)]
     frames = []

@@ -50,10 +50,20 @@ def _lengths(C: Array) -> Array:
 
 
 def angles_of_rows(U: Array) -> Array:
-    """Return the angles of the rows of U (N, D), (N, N); pi/2 to rows that are 0.
+    """Return the angles between rows.
 
     By differences and sums of unit vectors: the arc cosine of nearly equal rows is good to 1e-8
     only.
+
+    Parameters
+    ----------
+    U : array (N, D)
+        Rows, of any lengths.
+
+    Returns
+    -------
+    array (N, N)
+        Angles in radians, 0 to pi. A row that is 0 has pi/2 to other rows, and 0 to rows of 0.
     """
     lengths = np.linalg.norm(U, axis=1)
     unit = U / np.where(lengths > 0.0, lengths, 1.0)[:, None]
@@ -63,7 +73,19 @@ def angles_of_rows(U: Array) -> Array:
 
 
 def angles_of_products(C: Array) -> Array:
-    """Return the angles of vectors with inner products C (N, N), (N, N)."""
+    """Return the angles between vectors with given inner products.
+
+    Parameters
+    ----------
+    C : array (N, N)
+        Inner products <u_l, u_k>.
+
+    Returns
+    -------
+    array (N, N)
+        Angles in radians; 0 on the diagonal, and pi/2 to vectors that are 0. Nearly parallel
+        vectors have an error of about 1e-8.
+    """
     lengths = _lengths(C)
     sizes = lengths[:, None] * lengths
     cosines = np.divide(C, sizes, out=np.zeros_like(C), where=sizes > 0.0)
@@ -108,7 +130,13 @@ class OrderParameters:
     T: Array
 
     def pack(self) -> Array:
-        """Return (a, Q, R) as one vector."""
+        """Return the trained part of the state as one vector.
+
+        Returns
+        -------
+        array (K + K^2 + K M,)
+            a, then Q and R row by row.
+        """
         return np.concatenate([self.a, self.Q.ravel(), self.R.ravel()])
 
     def unpack(self, flat: Array) -> Self:
@@ -118,7 +146,13 @@ class OrderParameters:
         return replace(self, a=a, Q=Q.reshape(K, K), R=R.reshape(K, M))
 
     def products(self) -> Array:
-        """Return C = [[Q, R], [R', T]], (K + M, K + M)."""
+        """Return the inner products of all neurons, those of the student first.
+
+        Returns
+        -------
+        array (K + M, K + M)
+            C = [[Q, R], [R', T]].
+        """
         return np.block([[self.Q, self.R], [self.R.T, self.T]])
 
     def risk(self) -> float:
@@ -135,7 +169,13 @@ class OrderParameters:
         return float(cosines.max(axis=0).mean())
 
     def slope(self) -> Array:
-        """Return d(a, Q, R)/dt as one vector."""
+        """Return the time derivative of the state: the ODE's right-hand side.
+
+        Returns
+        -------
+        array (K + K^2 + K M,)
+            d(a, Q, R)/dt in the order of `pack`.
+        """
         K, (d_a, D) = self.a.size, self._velocities()
         products = D @ self.products()  # dR/dW times all rows
         dQ = products[:, :K] + products[:, :K].T - self._squares()
@@ -220,7 +260,18 @@ class Teacher(ABC):
         """
 
     def overlaps(self, W: Array) -> tuple[Array, Array]:
-        """Return the order parameters Q = W W' (K, K) and R = W V' (K, M)."""
+        """Return the order parameters of a student.
+
+        Parameters
+        ----------
+        W : array (K, d)
+            Inner weights.
+
+        Returns
+        -------
+        tuple of array (K, K) and array (K, M)
+            Q = W W' and R = W V', not divided by d.
+        """
         return np.asarray(W @ W.T), np.asarray(W @ self.V.T)
 
 

@@ -23,15 +23,52 @@ class LinearPredictor(Network):
 
     @abstractmethod
     def push_coefficients(self, flat: Array, direction: Array) -> Array:
-        """Return the derivative of beta along a flat direction, (d,)."""
+        """Return the derivative of beta along a flat direction.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Parameters.
+        direction : array (size,)
+            Direction in the parameters, of any length.
+
+        Returns
+        -------
+        array (d,)
+            d beta.
+        """
 
     @abstractmethod
     def pull_coefficients(self, flat: Array, d_beta: Array) -> Array:
-        """Return the flat gradient of <d_beta, beta(W)>, d_beta (d,) a constant."""
+        """Return the gradient of <d_beta, beta(W)>: the transpose of `push_coefficients`.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Parameters.
+        d_beta : array (d,)
+            Gradient in beta, taken as constant.
+
+        Returns
+        -------
+        array (size,)
+            Flat gradient.
+        """
 
     @abstractmethod
     def invariants(self, flat: Array) -> Array:
-        """Return all numbers that the gradient flow of any loss conserves, each quadratic in W."""
+        """Return all numbers that the gradient flow of any loss conserves.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Parameters.
+
+        Returns
+        -------
+        array (r,)
+            Each quadratic in W; their number depends on the network.
+        """
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
         return inputs @ self.coefficients(flat)

@@ -209,7 +209,18 @@ class Quadratic(TwoLayer):
         return float((self.node_squares(flat) ** 1.5).sum())
 
     def node_squares(self, flat: Array) -> Array:
-        """Return |theta_j|^2 = |A_j|^2 + |v_j|^2 of each node, (m,)."""
+        """Return the squared length of each neuron's parameters theta_j = (A_j, v_j).
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Trained parameters.
+
+        Returns
+        -------
+        array (m,)
+            |theta_j|^2 = |A_j|^2 + |v_j|^2.
+        """
         A, V = self.effective(flat)
         return np.asarray(squared_norms(A) + squared_norms(V))
 
