@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # As core.observables.final_margin.KEY, whose import loads the numerical libraries.
 FINAL = "final margin"
-SHOWN = 6  # examples and nodes named at most
+SHOWN = 6  # examples and neurons named at most
 
 
 @final

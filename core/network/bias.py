@@ -1,7 +1,7 @@
 """Networks with biases, and networks with one output per class.
 
 Source: wei19, section F.4; frei23, section F.2. The network with biases is the standard network on
-(x, 1): 2-homogeneous, and gradient flow conserves a_j^2 - |v_j|^2 - b_j^2 at every node.
+(x, 1): 2-homogeneous, and gradient flow conserves a_j^2 - |v_j|^2 - b_j^2 at every neuron.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ and may define
 
     degree         L; with it, gradient flow and normalised margins are available
     homogeneous    names of the parameters in which the outputs are L-homogeneous
-    directions     name of an (m, d) parameter whose rows are the nodes' inner weights
+    directions     name of an (m, d) parameter whose rows are the neurons' inner weights
     outer          name of the (m,) outer weights
 
 The program runs this code only after its user has trusted it (core.trust).

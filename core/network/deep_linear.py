@@ -213,10 +213,10 @@ class DeepLinear(LinearPredictor):
         return np.asarray(squared_norms(last.T) - squared_norms(W))
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:
-        """Return the nodes of the last hidden layer: sizes, and vectors whose sum is the product.
+        """Return the neurons of the last hidden layer: sizes, and vectors whose sum is the product.
 
-        With k = 1 these are a and the rows of W_(L-1) ... W_1. With k > 1 a node has the size |a_j|
-        of its column of W_L, and the matrix a_j/|a_j| times its row, row after row, (d,).
+        With k = 1 these are a and the rows of W_(L-1) ... W_1. With k > 1 a neuron has the size
+        |a_j| of its column of W_L, and the matrix a_j/|a_j| times its row, row after row, (d,).
         """
         *inner, last = self.matrices(flat)
         U = inner[0]

@@ -2,7 +2,7 @@
 
 Source: Woodworth et al. 2020; Gunasekar, Lee, Soudry and Srebro 2018. L-homogeneous. Gradient flow
 of any loss conserves u_l^2 - u_(l+1)^2 in every coordinate, and u * w for u^2 - w^2
-(docs/theory.md, 4.17). One node, m = 1, is the network of the papers; more are added up.
+(docs/theory.md, 4.17). One neuron, m = 1, is the network of the papers; more are added up.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class DiagonalLinear(LinearPredictor):
         return flat.reshape(len(self.layout), self.m, self.d)
 
     def products(self, flat: Any) -> Any:
-        """Return the coefficients of each node, (m, d), which add up to beta."""
+        """Return the coefficients of each neuron, (m, d), which add up to beta."""
         layers = self._layers(flat)
         if self.squares:
             return layers[0] ** 2 - layers[1] ** 2
@@ -109,7 +109,7 @@ class DiagonalLinear(LinearPredictor):
         return product
 
     def _slopes(self, flat: Any) -> Any:
-        """Return the derivative of each node's coefficient in each layer's entry, (L, m, d)."""
+        """Return the derivative of each neuron's coefficient in each layer's entry, (L, m, d)."""
         layers = self._layers(flat)
         if self.squares:
             return np.stack([2.0 * layers[0], -2.0 * layers[1]])
@@ -136,7 +136,7 @@ class DiagonalLinear(LinearPredictor):
         return np.asarray(layers[:-1] ** 2 - layers[1:] ** 2).reshape(-1)
 
     def imbalance(self, flat: Array) -> Array:
-        """Return |u_j1|^2 - |u_jL|^2 of each node, or <u_j, w_j>, (m,)."""
+        """Return |u_j1|^2 - |u_jL|^2 of each neuron, or <u_j, w_j>, (m,)."""
         layers = self._layers(flat)
         if self.squares:
             return np.asarray((layers[0] * layers[1]).sum(axis=1))

@@ -45,7 +45,7 @@ def pair_means(C: Array, angles: Array) -> Array:
 
 
 def _lengths(C: Array) -> Array:
-    """Return |u_l|; an ODE leaves tiny negative squares of nodes that vanish."""
+    """Return |u_l|; an ODE leaves tiny negative squares of neurons that vanish."""
     return np.asarray(np.sqrt(np.maximum(np.diagonal(C), 0.0)))
 
 

@@ -31,8 +31,8 @@ class Network(ABC):
     divided by the power `degree` of the norm. `fixed` holds the untrained parameters by name. k
     counts the outputs, 1 for two classes.
 
-    In all methods `flat` (size,) are the trained parameters, and `inputs` (n, D) the nodes' inputs
-    x~. Networks with effective weights take arrays and tensors where the type is Any.
+    In all methods `flat` (size,) are the trained parameters, and `inputs` (n, D) the neurons'
+    inputs x~. Networks with effective weights take arrays and tensors where the type is Any.
     """
 
     kind: ClassVar[str]
@@ -52,9 +52,9 @@ class Network(ABC):
     fixed_features: ClassVar[bool] = False
     # F is near 0 at the paper's start, at any size of the weights.
     starts_small: ClassVar[bool] = False
-    inner_weights: ClassVar[bool] = True  # a node has inner weights u_j in the space of x~
+    inner_weights: ClassVar[bool] = True  # a neuron has inner weights u_j in the space of x~
     # f is a sum of alpha_j relu(<u_j, x>) on x itself: min_i p_i/|W|^2 <= gamma_gl/2, and the
-    # features of gamma_ntk are those of the nodes.
+    # features of gamma_ntk are those of the neurons.
     plain_relu: bool = False
     degree: int = 2
     inner_degree: int = 1  # degree of f in the inner weights u_j

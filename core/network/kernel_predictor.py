@@ -1,7 +1,8 @@
 """Kernel predictors f(x) = sum_i c_i k(x, x_i), the limits of untrained infinitely wide networks.
 
-Source: telgarsky22, Assumption 1.3; wei19, section 2. With nodes a ~ N(0, 1), v ~ N(0, s I) the
-tangent kernel of f(x) = sum_j a_j relu(<v_j, x>), per node, is k = K1 + s K2 (arc-cosine kernels):
+Source: telgarsky22, Assumption 1.3; wei19, section 2. With neurons a ~ N(0, 1), v ~ N(0, s I) the
+tangent kernel of f(x) = sum_j a_j relu(<v_j, x>), per neuron, is k = K1 + s K2 (arc-cosine
+kernels):
 
     K1 = <x, x'> (pi - t)/(2 pi),    K2 = |x| |x'| (sin t + (pi - t) cos t)/(2 pi),
 
@@ -57,7 +58,7 @@ def mean_squares(x: Array, other: Array) -> Array:
     """Return E relu(<v, x>)^2 relu(<v, x'>)^2 over v ~ N(0, I).
 
     |x|^2 |x'|^2 (3 sin t cos t + (pi - t)(1 + 2 cos^2 t))/(2 pi): the arc-cosine kernel of degree
-    2 (Cho and Saul, NeurIPS 2009), with that of degree 1 the law of a node's kernel.
+    2 (Cho and Saul, NeurIPS 2009), with that of degree 1 the law of a neuron's kernel.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def _supplement(u: Array, v: Array) -> Array:
 def tangent_kernel(
     x: Array, other: Array, weights: Weights = "both", variance: float | None = None
 ) -> Array:
-    """Return the infinite-width tangent kernel k(x_i, x'_j) of some layers, per node.
+    """Return the infinite-width tangent kernel k(x_i, x'_j) of some layers, per neuron.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Networks that divide by the lengths or the deviations of their nodes.
+"""Networks that divide by the lengths or the deviations of their neurons.
 
 Source: homogeneity, equation 1 and section 4. f is 2-homogeneous in (a, b). Gradient flow conserves
-a_j^2 - b_j^2 and |v_j| at every node.
+a_j^2 - b_j^2 and |v_j| at every neuron.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Normalised(TwoLayer):
         return join_flat([b * d_alpha, a * d_alpha, tangential])
 
     def gram(self, flat: Array, inputs: Array) -> Array:
-        """Return the tangent kernel; the inner weights' part is orthogonal to each node's v_j."""
+        """Return the tangent kernel; the inner weights' part is orthogonal to each neuron's v_j."""
         a, b, V = (part.reshape(self.m, -1) for part in self.unpack(flat).values())
         U, norms = self._unit(V)
         z = U @ inputs.T

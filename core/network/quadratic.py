@@ -1,4 +1,4 @@
-"""Quadratic network of modular addition, and the cubed norms of nodes that its margins have."""
+"""Quadratic network of modular addition, and the cubed norms of neurons that its margins have."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from core.network.parametrisation import (
 from core.network.section import FILE_MEANING, NetworkSection
 from core.settings import setting
 
-# -------------------------------------------------------------------- nodes as groups of weights
+# -------------------------------------------------------------------- neurons as groups of weights
 #
-#     N = sum_j |theta_j|_2^3,    grad N = 3 |theta_j| theta_j at node j,
-#     Hessian = 3 (|theta_j| + theta_j theta_j' / |theta_j|) at node j, 0 where theta_j = 0
+#     N = sum_j |theta_j|_2^3,    grad N = 3 |theta_j| theta_j at neuron j,
+#     Hessian = 3 (|theta_j| + theta_j theta_j' / |theta_j|) at neuron j, 0 where theta_j = 0
 #
 # (the L_{2,3} norm, cubed, of morwani24, section 3).
 
 
 def node_blocks(network: Network) -> NDArray[np.int64]:
-    """Return the blocks of flat parameters in which each node owns consecutive numbers.
+    """Return the blocks of flat parameters in which each neuron owns consecutive numbers.
 
     Parameters
     ----------
     network : Network
-        Network whose parameters all belong to single nodes.
+        Network whose parameters all belong to single neurons.
 
     Returns
     -------
     array of int (b, 2)
-        Offset of each block and the numbers per node in it.
+        Offset of each block and the numbers per neuron in it.
 
     Raises
     ------
     ValueError
-        A block does not have one row per node.
+        A block does not have one row per neuron.
 
     Examples
     --------
@@ -64,12 +64,12 @@ def node_blocks(network: Network) -> NDArray[np.int64]:
 
 
 def node_squares(network: Network, flat: Array) -> Array:
-    """Return the squared norm |theta_j|^2 of each node's weights.
+    """Return the squared norm |theta_j|^2 of each neuron's weights.
 
     Parameters
     ----------
     network : Network
-        Network whose parameters all belong to single nodes.
+        Network whose parameters all belong to single neurons.
     flat : array (size,)
         Trained parameters.
 
@@ -82,7 +82,7 @@ def node_squares(network: Network, flat: Array) -> Array:
 
 
 def _node_products(network: Network, first: Array, second: Array) -> Array:
-    """Return <theta_j, theta'_j> of each node, (m,)."""
+    """Return <theta_j, theta'_j> of each neuron, (m,)."""
     product = first * second
     parts = [
         product[offset : offset + network.m * width].reshape(network.m, width).sum(axis=1)
@@ -102,14 +102,14 @@ def cubed_norm_gradient(network: Network, flat: Array) -> Array:
     Parameters
     ----------
     network : Network
-        Network whose parameters all belong to single nodes.
+        Network whose parameters all belong to single neurons.
     flat : array (size,)
         Trained parameters.
 
     Returns
     -------
     array (size,)
-        3 |theta_j| theta_j at node j.
+        3 |theta_j| theta_j at neuron j.
     """
     return np.asarray(3.0 * _for_each_weight(network, np.sqrt(node_squares(network, flat))) * flat)
 
@@ -120,7 +120,7 @@ def cubed_norm_curvature(network: Network, flat: Array, direction: Array) -> Arr
     Parameters
     ----------
     network : Network
-        Network whose parameters all belong to single nodes.
+        Network whose parameters all belong to single neurons.
     flat : array (size,)
         Trained parameters.
     direction : array (size,)
@@ -129,7 +129,7 @@ def cubed_norm_curvature(network: Network, flat: Array, direction: Array) -> Arr
     Returns
     -------
     array (size,)
-        Product; 0 at nodes with theta_j = 0.
+        Product; 0 at neurons with theta_j = 0.
     """
     lengths = np.sqrt(node_squares(network, flat))
     products = _node_products(network, flat, direction)
@@ -140,7 +140,7 @@ def cubed_norm_curvature(network: Network, flat: Array, direction: Array) -> Arr
 
 
 def _for_each_weight(network: Network, values: Array) -> Array:
-    """Repeat a number of each node (m,) at all of the node's weights, flat."""
+    """Repeat a number of each neuron (m,) at all of the neuron's weights, flat."""
     widths = node_blocks(network)[:, 1].tolist()
     return np.concatenate([np.repeat(values, width) for width in widths])
 

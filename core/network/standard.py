@@ -1,4 +1,4 @@
-"""Networks with plain nodes: standard, with a fixed outer layer, and with fixed directions."""
+"""Networks with plain neurons: standard, with a fixed outer layer, and with fixed directions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def glorot_uniform(generator: Generator, shape: tuple[int, int], sd: float) -> A
 # -------------------------------------------------------------------------------------- standard
 #
 # Source: telgarsky22, section 1.2; wei19, section 2; the leaky ReLU: Boursier and Flammarion 2025,
-# section 2. 2-homogeneous; a_j^2 - |v_j|^2 is constant along gradient flow for every node.
+# section 2. 2-homogeneous; a_j^2 - |v_j|^2 is constant along gradient flow for every neuron.
 
 # wei19 states N(0, 1) for F.1, and no start for MNIST (docs/theory.md, 2.3).
 INIT_SCALES = {"normal": 1.0, "small": 0.01}  # wei19, sections F.1 and F.2
@@ -290,7 +290,7 @@ class FixedOuter(TwoLayer):
 # ------------------------------------------------------------------------------ fixed directions
 #
 # Source: telgarsky22, section 3.2. 2-homogeneous in (a, b); a_j^2 - b_j^2 is constant along
-# gradient flow for every node.
+# gradient flow for every neuron.
 
 
 @final
