@@ -165,6 +165,8 @@ class Report:
             fails = " does not hold" if self.holds is False else ""
             sense = f"{self.measured:.6g} {self.sense} {self.bound:.6g}"
             lines.append(_line(f"measured {sense}{fails}"))
+        elif not math.isnan(self.measured):
+            lines.append(_line(f"measured {self.measured:.6g}"))
         if self.why:
             lines.append(_line(self.why))
         lines += [

@@ -12,6 +12,7 @@ import pytest
 from core.problem.problem import points_for_test
 from core.runs import Run
 from core.theorems import common
+from core.theorems.report import report
 from core.theorems.statement import Verdict
 from tests.support.judged_runs import (
     condition,
@@ -55,6 +56,7 @@ def test_the_kernel_on_d(tmp_path: Path) -> None:
     assert "Omega(1)" in one.comparison.why
     assert one.comparison.measured == pytest.approx(float((test.y * f <= 0.0).mean()))
     assert one.comparison.measured > 0.0
+    assert f"measured {one.comparison.measured:.6g}\n" in str(report(one))
 
 
 @pytest.mark.parametrize(("n", "met"), [(12, True), (20, False)])
