@@ -78,6 +78,9 @@ SEVERAL = (
     "in the colour of the class of a neuron's largest outer weight at the end, {stronger} for "
     "larger $\\Vert A_j\\Vert\\,\\Vert v_j\\Vert$; pluses: data in the colours of their classes"
 )
+# Digits as control characters, and back.
+STAND_IN = {ord("0") + digit: 0x10 + digit for digit in range(10)}
+STAND_FOR = {sign: digit for digit, sign in STAND_IN.items()}
 
 
 @final
@@ -119,11 +122,20 @@ def wrap(text: str, width_mm: float, points: float, em: float = LETTER_EM) -> li
     for position, formula in enumerate(formulas):
         letters = re.sub(r"\\(,|[A-Za-z]+)|[{}$^_]", lambda m: "o" * (len(m[0]) > 2), formula)
         # A placeholder as long as the visible formula, of characters that occur in no text and at
-        # which no line is broken.
-        stand_in = f"\x00{position}" + "\x01" * max(len(letters) - len(f"{position}") - 1, 0)
+        # which no line is broken. Plain digits would join those of the text after it.
+        stand_in = f"\x00{position}".translate(STAND_IN) + "\x01" * max(
+            len(letters) - len(f"{position}") - 1, 0
+        )
         text = text.replace(formula, stand_in, 1)
     lines = textwrap.wrap(text, width, break_on_hyphens=False)
-    return [re.sub(r"\x00(\d+)\x01*", lambda m: formulas[int(m[1])], line) for line in lines]
+    return [
+        re.sub(
+            "\x00([\x10-\x19]+)\x01*",
+            lambda m: formulas[int(m[1].translate(STAND_FOR))],
+            line,
+        )
+        for line in lines
+    ]
 
 
 def captions(

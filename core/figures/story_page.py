@@ -23,13 +23,22 @@ DECIMAL_POWER = re.compile(r"(?<=10)\^(-?\d+\.\d+)")
 LATE = 1e-6  # log10 t by which a moment may lie after the last frame, for rounding
 
 
+def sentence_words(text: str) -> str:
+    r"""Return a plain sentence with its powers, indices and Greek letters typeset.
+
+    >>> sentence_words("<b> 10^2 $, 10^1.5")
+    '<b> $10^{2}$ \\$, 10$^{1.5}$'
+    """
+    return math_words(DECIMAL_POWER.sub(r"^(\1)", plain(text)))
+
+
 def sentence_pieces(text: str) -> list[Piece]:
     r"""Return a plain sentence as pieces with its powers, indices and Greek letters typeset.
 
     >>> sentence_pieces("<b> 10^2 $, 10^1.5")
     [('<b> 10', ''), ('2', '^'), (' $, 10', ''), ('1.5', '^')]
     """
-    return pieces(math_words(DECIMAL_POWER.sub(r"^(\1)", plain(text))))
+    return pieces(sentence_words(text))
 
 
 def story_panels(story: Story, runs: Sequence[Run], usual: Sequence[str]) -> tuple[str, ...]:
