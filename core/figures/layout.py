@@ -276,10 +276,12 @@ def page(
     title: str,
     footer: Sequence[str],
     sheet: PageSize,
+    notes: Sequence[str] = (),
 ) -> Page:
     """Lay out rows under their headings, with the title above and the footer below.
 
-    `keys` are the lines of the key above each panel of each row, `footer` the paragraphs below.
+    `keys` are the lines of the key above each panel of each row, `footer` the paragraphs below, and
+    `notes` those that follow, also on a sheet without a caption.
     Raises InputError for a sheet that is too small.
     """
     grid, scale = grid_of(len(keys[0]), sheet), sheet.scale
@@ -288,9 +290,10 @@ def page(
     if title and sheet.caption:
         top += (TITLE - LINE) * scale
     rooms = [_rooms(row, grid.columns, scale) for row in keys]
-    foot: list[str] = []
-    for paragraph in footer if sheet.caption else ():
-        foot += wrap(paragraph, width - 2 * edge, sheet.points)
+    foot: list[tuple[str, bool]] = []  # lines, and True for those of the caption
+    for paragraph in (*(footer if sheet.caption else ()), *notes):
+        is_muted = paragraph not in notes
+        foot += [(line, is_muted) for line in wrap(paragraph, width - 2 * edge, sheet.points)]
     wrapped = [wrap(heading, width - 2 * edge, sheet.points + 1.0) for heading in headings]
     if not sheet.caption and len(headings) == 1:
         wrapped = [[]]  # a single run needs no heading
@@ -313,8 +316,8 @@ def page(
         boxes.append(row[: len(keys[0])])
     if foot:
         top += line_height
-    for text in foot:
-        texts.append(Text(edge, top, text, sheet.points, muted=True))
+    for text, is_muted in foot:
+        texts.append(Text(edge, top, text, sheet.points, muted=is_muted))
         top += line_height
     # Rounded: sums of millimetres differ in their last digits, and equal scenes must give equal
     # bytes.

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from core.figures.primitives import plain
 from core.numbers import LARGE, MINUS, SMALL, dropped_zero, fixed_text, number_text
 
 SCIENTIFIC = re.compile(r"(?<![\w.])\d+(?:\.\d+)?e[+-]?\d+(?![\w.])")
@@ -26,6 +27,7 @@ BRACKETED_POWER = re.compile(rf"\^\(({PLAIN_EXPONENT}+(?:(?<=[^\W_])\^[^\W_]{PLA
 SIGNS = {"+-": "\u00b1", "<=": "\u2264", ">=": "\u2265"}
 FEW_DIGITS, MOST_DIGITS = 3, 6  # digits of a tick: more would narrow the plot
 LEAST_SPAN = 1e-280  # span of ticks: the step must have a finite reciprocal
+DECIMAL_POWER = re.compile(r"(?<=10)\^(-?\d+\.\d+)")
 WHOLE_POWER = re.compile(r"([^\W_]+|[|)])\^(-?\d+)(?!\.?\d)")
 
 # ---------------------------------------------------------------- as matplotlib's mathtext
@@ -79,6 +81,15 @@ def math_words(text: str) -> str:
         result = _replace_outside(pattern, replacement, result)
     # A backslash before a formula would take its dollar sign for a plain one.
     return text if result.count("\\$") > text.count("\\$") else result
+
+
+def sentence_words(text: str) -> str:
+    r"""Return a plain sentence with its powers, indices and Greek letters typeset.
+
+    >>> sentence_words("<b> 10^2 $, 10^1.5")
+    '<b> $10^{2}$ \\$, 10$^{1.5}$'
+    """
+    return math_words(DECIMAL_POWER.sub(r"^(\1)", plain(text)))
 
 
 def _replace_outside(

@@ -9,9 +9,9 @@ from matplotlib.cbook import is_math_text
 from matplotlib.mathtext import MathTextParser
 
 from core.figures.layout import wrap
-from core.figures.numbers import math_words
+from core.figures.numbers import math_words, sentence_words
 from core.figures.primitives import plain
-from core.figures.story_page import sentence_pieces, sentence_words
+from core.figures.story_page import sentence_pieces
 
 ATOMS = (
     *("$", "\\", "<", "&", "\n", "^", "_", "{", "}", "(", ")", "|", " ", "a", "x", "2", "#", "%"),
