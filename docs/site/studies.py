@@ -178,7 +178,7 @@ def _number(value: float) -> str:
 def _commands(study: Study) -> str:
     quick = f" --{SIZE}" if SIZE in study.sizes else ""
     lines = [
-        (f"python -m core check {study.id}{quick}", "train these runs, and judge the claims"),
+        (f"python -m core check {study.id}{quick}", "train, and judge the claims"),
         (f"python -m core run {study.id}{quick} --out out", "train them, and keep them"),
         ("python -m core check out", "judge what is there"),
         ("python -m core figure out --out figure.pdf", "draw it"),

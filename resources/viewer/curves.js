@@ -1,7 +1,7 @@
 // Observables over time as strips, each on its own axis, as core/figures/trace_panels.py and
 // core/figures/ticks.py have them.
 
-import { inPieces, logTicks } from "./axes.js";
+import { numberPieces, logTicks } from "./axes.js";
 import { isKnown } from "./losses.js";
 import { linearTicks } from "./numbers.js";
 import { entry } from "./text.js";
@@ -114,7 +114,7 @@ function stripTicks(strips, bottom, top) {
   return ticks
     .filter(([place]) => place >= bottom && place <= top)
     .sort((a, b) => a[0] - b[0])
-    .map(([place, text]) => [place, inPieces(text)]);
+    .map(([place, text]) => [place, numberPieces(text)]);
 }
 
 // The titles of strips, and the lines between them.
