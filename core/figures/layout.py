@@ -54,7 +54,7 @@ CAPTIONS = {
         "classes, deeper for larger $|f|$, with levels at quarters of the largest"
     ),
     "kernel": (
-        "the tangent kernel $K_{ir}\\,/\\,\\sqrt{K_{ii}K_{rr}}$, "
+        "the tangent kernel $K_{ir}\\,/\\,(K_{ii}K_{rr})^{1/2}$, "
         "$K_{ir}=\\langle\\nabla f_i,\\nabla f_r\\rangle$, of the examples, sorted by class or "
         "target: deeper for larger cosines, in the colours of their signs"
     ),
