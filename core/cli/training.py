@@ -107,7 +107,7 @@ def run_study(arguments: argparse.Namespace) -> int:
     return run_sweep(study, folder, arguments.size, arguments, place)[0]
 
 
-def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
+def record_cells(study: Study, folder: Path, force: bool, quiet: bool, is_kept: bool = True) -> int:
     """Train the cells one after another.
 
     Parameters
@@ -120,6 +120,8 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
         Replace existing files.
     quiet : bool
         Show no progress.
+    is_kept : bool
+        Print the paths of the run files; False for a temporary folder.
 
     Returns
     -------
@@ -134,7 +136,7 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
     for _ in problems(study, print_notice):  # reads all input once before anything is written
         pass
     for problem, path in zip(problems(study), paths, strict=True):
-        code = _record_one(problem, path, force, quiet)
+        code = _record_one(problem, path, force, quiet, is_kept)
         if code == EXIT[FinishReason.CANCELLED]:
             return code
         # A failed cell (1) outranks a diverged one (3).
@@ -142,7 +144,7 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
     return worst
 
 
-def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
+def _record_one(problem: Problem, path: Path, force: bool, quiet: bool, is_kept: bool) -> int:
     frames = problem.experiment.recording.frames
     size = estimated_bytes(problem, frames)
     label = path.name.removesuffix(".msrun")
@@ -150,7 +152,7 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
         print_notice(f"{path.name} will take about {size / 1e6:.0f} MB.")
     with progress(label, frames, quiet) as bar:
         status, run_path = train(problem, path, force, bar, Control())
-    if status.committed >= 0:
+    if status.committed >= 0 and is_kept:
         print_line(run_path)
     report(status, run_path)
     if run_path != path:
@@ -242,7 +244,7 @@ def run_for_figure(name: str, folder: Path, quiet: bool) -> list[Path]:
     """
     study = load_study(name)
     check_code(study, name)
-    code = record_cells(study, folder, force=False, quiet=quiet)
+    code = record_cells(study, folder, force=False, quiet=quiet, is_kept=False)
     if code:
         raise InputError(f"{name} did not complete (status {code}), so it has no figure.")
     return [*run_paths(study, folder).values()]

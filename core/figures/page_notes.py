@@ -42,10 +42,11 @@ def note_content(notes: Notes, runs: Sequence[Run], frames: tuple[Frames, ...]) 
         Index of the page's moment, number of the run, time and text in pieces.
     """
     result = []
+    steps = all(run.counts_steps for run in runs)
     for row, (some, run, columns) in enumerate(zip(notes, runs, frames, strict=True)):
         for note in some:
             frame = last_frame(run, float(note.log10_time))
-            time = pieces(math_text(time_text(float(note.log10_time))))
+            time = pieces(math_text(time_text(float(note.log10_time), steps)))
             place = int(np.argmin(np.abs(columns - frame)))
             text = sentence_pieces(note.text)
             result.append({"at": place, "row": row, "time": time, "text": text})
