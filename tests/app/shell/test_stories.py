@@ -39,7 +39,7 @@ TIMES = (0.0, 0.5, 1.0, 1.5, 2.0)
 
 @pytest.fixture(autouse=True)
 def short_motion(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(player, "GLIDE_MS", 40)
+    monkeypatch.setattr(player, "GLIDE_MS", 150)
 
 
 @pytest.fixture
