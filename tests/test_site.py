@@ -18,6 +18,7 @@ import marginscope as ms
 from app.shell.documents import PARTS
 from core.observables.registry import OBSERVABLES
 from core.reference.registry import REFERENCES
+from core.stories.shipped_stories import story_of_study
 from core.studies.study import load_study, shipped_ids
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 from core.theorems.registry import STATEMENTS
@@ -28,10 +29,13 @@ from docs.site.contents import MORE, pages_of
 from docs.site.markup import plain
 from docs.site.quantities import MEANT
 from docs.site.results import result_of
+from docs.site.stories import story_page
 from tests.support.browser import browser, browser_path
+from tests.support.pages import data_of, flat
 from tests.test_architecture import ROOT
 
 SMALL = "telgarsky22-theorem-3-2"  # four short runs
+TOLD = "saxe14-modes"  # has a story
 PROGRAM = browser_path()
 # Click a link, and return the address that it leads to.
 FOLLOWED = """(() => {
@@ -66,10 +70,11 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the sources, with the figure and the verdicts of one study."""
+    """Return the sources, with the figure and verdicts of one study, and the story of another."""
     folder = tmp_path_factory.mktemp("site")
     result = result_of(SMALL, jobs=1, kept=folder / "kept")
-    sources.write(folder / "source", {SMALL: result})
+    stories = {TOLD: story_page(TOLD, folder / "kept")}
+    sources.write(folder / "source", {SMALL: result}, None, stories)
     return folder
 
 
@@ -176,6 +181,26 @@ def test_a_result_is_kept_by_content(work: Path) -> None:
     again = result_of(SMALL, kept=kept)
     assert again.cells > 100  # read, and not trained anew
     assert {path.parent for path in again.pictures.values()} == {told.parent}
+
+
+@pytest.mark.slow
+def test_a_study_with_a_story_shows_its_page(site: dict[Path, Page], work: Path) -> None:
+    html = work / "html"
+    page = site[html / "studies" / f"{TOLD}.html"]
+    address = f"../stories/{TOLD}.html"
+    assert address in page.links and address in page.fetched
+    story = data_of((html / "stories" / f"{TOLD}.html").read_text("utf-8"))["story"]
+    assert "106 degrees" in flat(story[0]["text"])
+    assert len(story) == len(story_of_study(TOLD).moments)
+    assert (html / "stories" / f"{TOLD}.html").stat().st_size < 250_000
+    assert not re.search("stories/", site[html / "studies" / f"{SMALL}.html"].text)
+
+
+@pytest.mark.slow
+def test_a_story_is_kept_by_content(work: Path) -> None:
+    path = story_page(TOLD, work / "kept")
+    before = path.stat().st_mtime_ns
+    assert story_page(TOLD, work / "kept") == path and path.stat().st_mtime_ns == before
 
 
 # ----------------------------------------------------------------------------------- as pages

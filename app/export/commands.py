@@ -53,6 +53,7 @@ def _figure(job: FigureJob, exportable: Exportable) -> Iterator[list[str]]:
     if job.until is not None:
         words += ["--until", time_word(job.until)]
         words += ["--rest"] if job.rest else []
+    words += ["--notes"] if job.notes else []
     yield [
         *words,
         *paper_words(job.options.sheet, job.path, job.dpi),

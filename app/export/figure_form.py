@@ -100,11 +100,12 @@ class FigureForm(ExportForm):
             "current zoom",
             "stop at the moment shown",
             "future part of curves (faint)",
+            "notes",
         ]
         if exportable.moment is not None:
             texts[3] = f"stop at {time_text(exportable.moment)}"
         boxes = self.boxes("include", texts, 2)
-        self.caption, self.lines, self.ranges, self.moment, self.rest = boxes
+        self.caption, self.lines, self.ranges, self.moment, self.rest, self.notes = boxes
         self.moment.setChecked(exportable.moment is not None)
         self.moment.setEnabled(exportable.moment is not None)
         self.moment.setToolTip("Stop at the time shown in the window")
@@ -112,6 +113,7 @@ class FigureForm(ExportForm):
         self.rest.setToolTip("Draw curves to the end of the run, faint after the time shown")
         self.ranges.setEnabled(bool(exportable.ranges))
         self.ranges.setToolTip("Use the axis ranges shown in the window")
+        self.notes.setToolTip("Mark the notes at moments on curves, and list them below")
 
     # ------------------------------------------------------------------------------- presets
 
@@ -180,6 +182,7 @@ class FigureForm(ExportForm):
             lines=self.lines.isChecked(),
             ranges=self.ranges.isChecked(),
             rest=self.moment.isChecked() and self.rest.isChecked(),
+            notes=self.notes.isChecked(),
         )
 
 

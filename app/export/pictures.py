@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from core.figures.export import Draw
     from core.figures.page import PageOptions
     from core.figures.primitives import FigureScene
+    from core.library.entry import MomentNote
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
     from core.stories.story import Story
@@ -128,6 +129,7 @@ class FigureJob(SceneJob):
     lines: bool = True
     ranges: bool = False
     rest: bool = False
+    notes: bool = False
 
     def scene(self) -> FigureScene:
         return _scene(self)
@@ -164,8 +166,15 @@ class CopyJob(ExportJob):
 def _scene(job: FigureJob | CopyJob) -> FigureScene:
     from core.figures.scene import build_scene
 
+    options = job.options
+    if isinstance(job, FigureJob) and job.notes:
+        options = replace(options, notes=_read_notes(job.runs))
     with open_run_files(job.runs) as runs:
-        return build_scene(runs, job.panels, job.until, job.options)
+        return build_scene(runs, job.panels, job.until, options)
+
+
+def _read_notes(paths: Sequence[Path]) -> tuple[tuple[MomentNote, ...], ...]:
+    return tuple(read_about(path).moments for path in paths)
 
 
 @final
@@ -285,7 +294,7 @@ def make_page_options(job: PageJob) -> PageOptions:
     """Return the options of the page that a job makes."""
     from core.figures.page import PageOptions
 
-    notes = tuple(read_about(path).moments for path in job.runs) if job.notes else ()
+    notes = _read_notes(job.runs) if job.notes else ()
     return PageOptions(job.frames, job.name, job.colours, job.story, notes)
 
 

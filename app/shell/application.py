@@ -169,7 +169,7 @@ class Marginscope(Components):
         self.actions = table = actions.make_actions(window, self._handlers())
         users = (self.commands, self.shortcuts, self.tour, self.action_state, self.appearance)
         self.stories.player.set_actions(table)
-        for user in (window, *users, self.drawers, self.first):
+        for user in (window, window.result, *users, self.drawers, self.first):
             user.set_actions(table)
         self.scenes.set_actions(table, self.drawers.automatic)
         window.columns.widths.update(settings.drawer_widths)

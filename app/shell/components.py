@@ -244,6 +244,7 @@ class Components(QObject):
         welcome.paper_chosen.connect(self.studies.browse_paper)
         self.view_menu.note_requested.connect(self.notes.request_note)
         welcome.story_chosen.connect(self.stories.play_study)
+        self.stories.offer_changed.connect(window.result.set_story)
         self.commands.study_offered.connect(self.training.offer)
         window.form.attention_needed.connect(self.drawers.show_form)
         self.theory.alarms_changed.connect(window.transport.slider.set_alarms)

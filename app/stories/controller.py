@@ -21,6 +21,7 @@ from app.stories.editor import MarkedMoment, StoryDialog
 from app.stories.player import StoryPlayer
 from app.training.controller import TrainingController
 from app.training.files import FileController
+from app.training.studies import shipped_study_of
 from app.widgets.labels import menu_text
 from app.widgets.screen_text import greek
 from core.errors import MarginscopeError
@@ -32,10 +33,12 @@ from core.problem.schedule import inverse_coordinate
 from core.stories.shipped_stories import shipped_stories
 from core.stories.story import LONGEST_SENTENCE, Story, StoryMoment, StoryRun
 from core.stories.story_file import SUFFIX, find_runs, load_story, relative_run, save_story
-from core.studies.study import shipped_summaries
+from core.studies.study import Study, shipped_summaries
 
 NO_RUNS = "Open a run first: a story is about recorded runs."
 NO_MOMENTS = "The story has no moments yet. Add some with Story ..."
+PLAY_FIRST = "Play the story first: its page shows the runs that it is about."
+SHIPPED_STORY, OWN_STORY = "This study has a story", "Your story"
 SAVED = "Saved the story."
 
 
@@ -46,6 +49,7 @@ class StoryController(QObject):
     message = Signal(str)  # reason for a failure
     status = Signal(str)  # confirmation
     opened = Signal(str)  # path of a story that was opened or saved
+    offer_changed = Signal(str)  # sentence about the story that Play story plays, "" for none
 
     def __init__(
         self,
@@ -63,12 +67,15 @@ class StoryController(QObject):
         self._scenes, self._training, self._files = scenes, training, files
         self._export = export
         self.story = Story()
+        self._study = ""  # study in the form
+        self._offer = ""
         self._is_waiting = False  # True until the runs of a requested story are open
         self.dialog: StoryDialog | None = None
         for name, one in shipped_stories().items():
             menu.addAction(menu_text(one.title)).setData(name)
         menu.triggered.connect(self._on_shipped)
         files.story_requested.connect(self.open)
+        training.study_loaded.connect(self._on_study_loaded)
         display.runs_changed.connect(self._on_runs_changed)
 
     # -------------------------------------------------------------------------------- opening
@@ -132,11 +139,40 @@ class StoryController(QObject):
             return {ids.get(title) for title in titles} == {self.story.study}
         return [run.path.resolve() for run in session] == [Path(r.path) for r in self.story.runs]
 
+    def _on_study_loaded(self, study: Study) -> None:
+        self._study = shipped_study_of(study).id
+        self._show_offer()
+
+    def _story_to_play(self) -> Story:
+        """Return the story to play: that of the open runs, else that of the study in the form."""
+        shipped = shipped_stories().get(self._study)
+        if shipped is None or (self.story.moments and self._has_runs()):
+            return self.story
+        return shipped
+
+    def _choose_story(self) -> None:
+        story = self._story_to_play()
+        if story is not self.story:
+            self._set_story(story)
+
+    def _show_offer(self) -> None:
+        """Describe the story to play, if its runs are open or can be trained."""
+        story, sentence = self._story_to_play(), ""
+        if story.moments and (story.study or self._has_runs()):
+            words = SHIPPED_STORY if story.study else OWN_STORY
+            title = f": {greek(story.title)}" if story.title else ""
+            count = len(story.moments)
+            sentence = f"{words}{title} ({count} moment{'s' if count > 1 else ''})."
+        if sentence != self._offer:
+            self._offer = sentence
+            self.offer_changed.emit(sentence)
+
     def _on_runs_changed(self) -> None:
         if self._is_waiting:
             self._start()
         elif self.player.is_playing and not self._has_runs():
             self.player.stop()
+        self._show_offer()
         if self.dialog is not None and self.dialog.isVisible():
             self._refresh()
 
@@ -173,6 +209,7 @@ class StoryController(QObject):
 
     def _set_story(self, story: Story) -> None:
         self.story = story
+        self._show_offer()
         if self.dialog is not None:
             self.dialog.set_story(story)
             self._refresh()
@@ -219,6 +256,7 @@ class StoryController(QObject):
     def _on_story_changed(self, story: Story) -> None:
         self.story = story
         self.player.stop()
+        self._show_offer()
 
     def _on_moment_requested(self, place: int) -> None:
         """Show a moment that was selected in the dialog."""
@@ -239,6 +277,7 @@ class StoryController(QObject):
 
     def play(self) -> None:
         """Play the story, from the moment that is selected in the dialog."""
+        self._choose_story()
         if not self.story.moments:
             self.message.emit(NO_MOMENTS)
             return
@@ -283,11 +322,12 @@ class StoryController(QObject):
 
     def export(self) -> None:
         """Export the story of the open runs as one page that steps through it."""
-        if not self._sources() or not self._has_runs():
-            self.message.emit(NO_RUNS)
-            return
+        self._choose_story()
         if not self.story.moments:
-            self.message.emit(NO_MOMENTS)
+            self.message.emit(NO_MOMENTS if self._sources() else NO_RUNS)
+            return
+        if not self._sources() or not self._has_runs():
+            self.message.emit(PLAY_FIRST)
             return
         place = QStandardPaths.StandardLocation.DocumentsLocation
         folder = Path(QStandardPaths.writableLocation(place))

@@ -40,6 +40,7 @@ OF_RUNS = (
     "margins",
     "bound",
     "share",
+    "notes",
 )
 
 
@@ -126,6 +127,8 @@ def figure(arguments: argparse.Namespace) -> int:
         if scene is None:
             runs = open_all(arguments, stack)
             options = make_figure_options(arguments, runs, palette, plane, sheet)
+            if arguments.notes:
+                options = replace(options, notes=read_notes(runs))
             scene = build_scene(runs, panels, until, options)
         save_figure(scene, out, dpi=arguments.dpi)
     print_line(out)

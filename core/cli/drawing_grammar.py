@@ -59,6 +59,11 @@ def _figure(commands: Any) -> None:
     command.add_argument(
         "--no-claims", action="store_true", help="omit the verdicts on a study's claims"
     )
+    command.add_argument(
+        "--notes",
+        action="store_true",
+        help="mark the notes at moments on curves, and list them below",
+    )
     _add_view_options(command)
     add_history_option(command)
     command.add_argument(

@@ -153,6 +153,9 @@ def _add_reading_commands(commands: Any) -> None:
     command.add_argument("--all", action="store_true", help="for a RUN: include slow columns")
     add_history_option(command)
     command.add_argument("--parameters", action="store_true", help="include data and parameters")
+    command.add_argument(
+        "--notes", action="store_true", help="for a RUN: its notes at moments instead, as CSV"
+    )
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from core import trust
 from core.cli.output import print_json, print_line, print_notice, print_text, progress
 from core.cli.view_arguments import read_notes
 from core.data.section import scaling_words
 from core.errors import InputError
+from core.files import write_whole
 from core.network.custom import read_code
 from core.numbers import time_text
+from core.observables.table_formats import csv_bytes
 from core.plugins import find_plugin
 from core.runs import Run, code_of, open_run, open_with_history, runs_in
 from core.runs.settings import known_settings, left_words, optimizer_text, was_left
@@ -20,7 +25,11 @@ from core.studies.code import codes_of, files_of
 from core.studies.papers import bibtex
 from core.studies.study import load_study, shipped_ids
 
+if TYPE_CHECKING:
+    from core.library.entry import MomentNote
+
 PARTS = (("biases", "biases"), ("offset", "outer bias"))
+NOTE_COLUMNS = ("frame", "step", "log10_time", "text", "quantity", "value")
 FACTORS = (("scale", "factor of the outputs"), ("loss_factor", "loss over R"))
 
 
@@ -161,6 +170,8 @@ def table(arguments: argparse.Namespace) -> int:
     from core.observables.table import available_observables, left_out, write_table
 
     out = Path(arguments.out)
+    if arguments.notes:
+        return _notes_table(arguments, out)
     if Path(arguments.run).is_dir():
         return _sweep_table(Path(arguments.run), out, arguments.means)
     if arguments.means:
@@ -184,6 +195,46 @@ def table(arguments: argparse.Namespace) -> int:
         print_notice(f"Omitted, as they may take long: {', '.join(without)}; --all includes them.")
     print_line(out)
     return 0
+
+
+def _notes_table(arguments: argparse.Namespace, out: Path) -> int:
+    """Write the notes at moments of a run as CSV."""
+    of_observables = {
+        "--means": arguments.means,
+        "--all": arguments.all,
+        "--columns": arguments.columns is not None,
+        "--parameters": arguments.parameters,
+    }
+    if wrong := [name for name, is_given in of_observables.items() if is_given]:
+        raise InputError(f"--notes writes notes alone; leave {wrong[0]} out.")
+    if out.suffix.lower() != ".csv":
+        raise InputError(f"{out} must end in .csv: notes are written as CSV.")
+    opener = open_with_history if arguments.history else open_run
+    with opener(Path(arguments.run)) as run:
+        (notes,) = read_notes([run])
+        rows = [_note_row(run, note) for note in sorted(notes, key=attrgetter("log10_time"))]
+    write_whole(out, csv_bytes(NOTE_COLUMNS, rows))
+    print_line(out)
+    return 0
+
+
+def _note_row(run: Run, note: MomentNote) -> tuple[Any, ...]:
+    """Return a note with the last frame at its moment or before."""
+    times = run.log10_time[: run.frames]
+    frame = max(int(np.searchsorted(times, note.log10_time + 1e-9, side="right")) - 1, 0)
+    step = int(run.steps[frame]) if run.frames else ""
+    value = "" if note.value is None else note.value
+    texts = [quote_formula(text) for text in (note.text, note.quantity)]
+    return frame, step, note.log10_time, texts[0], texts[1], value
+
+
+def quote_formula(text: str) -> str:
+    """Return a text for a cell that no program for tables takes for a formula.
+
+    >>> quote_formula("=1+1"), quote_formula("m = 8")
+    ("'=1+1", 'm = 8')
+    """
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def _sweep_table(folder: Path, out: Path, means: bool) -> int:

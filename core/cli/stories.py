@@ -79,7 +79,7 @@ def _train(study: Study, stack: ExitStack, quiet: bool) -> list[Path]:
     """Train the cells that a story is about into a temporary folder; return the run files."""
     study = restrict_study(study, cells_shown(study))
     folder = stack.enter_context(temporary_folder("story"))
-    code = record_cells(study, folder, force=False, quiet=quiet)
+    code = record_cells(study, folder, force=False, quiet=quiet, lists_files=False)
     if code:
         raise InputError(f"{study.id} did not complete (status {code}), so its story has no runs.")
     return [*run_paths(study, folder).values()]

@@ -107,7 +107,9 @@ def run_study(arguments: argparse.Namespace) -> int:
     return run_sweep(study, folder, arguments.size, arguments, place)[0]
 
 
-def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
+def record_cells(
+    study: Study, folder: Path, force: bool, quiet: bool, lists_files: bool = True
+) -> int:
     """Train the cells one after another.
 
     Parameters
@@ -120,6 +122,8 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
         Replace existing files.
     quiet : bool
         Show no progress.
+    lists_files : bool
+        Print the paths of the run files; False for a temporary folder.
 
     Returns
     -------
@@ -134,7 +138,7 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
     for _ in problems(study, print_notice):  # reads all input once before anything is written
         pass
     for problem, path in zip(problems(study), paths, strict=True):
-        code = _record_one(problem, path, force, quiet)
+        code = _record_one(problem, path, force, quiet, lists_files)
         if code == EXIT[FinishReason.CANCELLED]:
             return code
         # A failed cell (1) outranks a diverged one (3).
@@ -142,7 +146,9 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
     return worst
 
 
-def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
+def _record_one(
+    problem: Problem, path: Path, force: bool, quiet: bool, lists_files: bool = True
+) -> int:
     frames = problem.experiment.recording.frames
     size = estimated_bytes(problem, frames)
     label = path.name.removesuffix(".msrun")
@@ -150,7 +156,7 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
         print_notice(f"{path.name} will take about {size / 1e6:.0f} MB.")
     with progress(label, frames, quiet) as bar:
         status, run_path = train(problem, path, force, bar, Control())
-    if status.committed >= 0:
+    if status.committed >= 0 and lists_files:
         print_line(run_path)
     report(status, run_path)
     if run_path != path:
@@ -242,7 +248,7 @@ def run_for_figure(name: str, folder: Path, quiet: bool) -> list[Path]:
     """
     study = load_study(name)
     check_code(study, name)
-    code = record_cells(study, folder, force=False, quiet=quiet)
+    code = record_cells(study, folder, force=False, quiet=quiet, lists_files=False)
     if code:
         raise InputError(f"{name} did not complete (status {code}), so it has no figure.")
     return [*run_paths(study, folder).values()]

@@ -119,7 +119,10 @@ def draw_time_key(axes: Axes, key: TimeKey, box: Box, palette: Palette, points: 
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     bottom, height = figure_box.y1 + 0.9 * mm * per_mm, 1.1 * mm * per_mm
-    lead = (8.0 if len(key.name) > 4 else 3.0) * mm / box.width * figure_box.width
+    lead = 8.0 if len(key.name) > 4 else 3.0
+    if "$" not in key.name:  # a word
+        lead = max(lead, 1.2 * len(key.name) + 2.0)
+    lead *= mm / box.width * figure_box.width
     start, width = figure_box.x0 + lead, figure_box.width - lead
     step = width / len(key.texts)
     fitting = _separate_texts(key.texts, step / figure_box.width * box.width, mm)

@@ -54,7 +54,7 @@ CAPTIONS = {
         "classes, deeper for larger $|f|$, with levels at quarters of the largest"
     ),
     "kernel": (
-        "the tangent kernel $K_{ir}\\,/\\,\\sqrt{K_{ii}K_{rr}}$, "
+        "the tangent kernel $K_{ir}\\,/\\,(K_{ii}K_{rr})^{1/2}$, "
         "$K_{ir}=\\langle\\nabla f_i,\\nabla f_r\\rangle$, of the examples, sorted by class or "
         "target: deeper for larger cosines, in the colours of their signs"
     ),
@@ -78,6 +78,9 @@ SEVERAL = (
     "in the colour of the class of a neuron's largest outer weight at the end, {stronger} for "
     "larger $\\Vert A_j\\Vert\\,\\Vert v_j\\Vert$; pluses: data in the colours of their classes"
 )
+# Digits as control characters, and back.
+STAND_IN = {ord("0") + digit: 0x10 + digit for digit in range(10)}
+STAND_FOR = {sign: digit for digit, sign in STAND_IN.items()}
 
 
 @final
@@ -119,11 +122,20 @@ def wrap(text: str, width_mm: float, points: float, em: float = LETTER_EM) -> li
     for position, formula in enumerate(formulas):
         letters = re.sub(r"\\(,|[A-Za-z]+)|[{}$^_]", lambda m: "o" * (len(m[0]) > 2), formula)
         # A placeholder as long as the visible formula, of characters that occur in no text and at
-        # which no line is broken.
-        stand_in = f"\x00{position}" + "\x01" * max(len(letters) - len(f"{position}") - 1, 0)
+        # which no line is broken. Plain digits would join those of the text after it.
+        stand_in = f"\x00{position}".translate(STAND_IN) + "\x01" * max(
+            len(letters) - len(f"{position}") - 1, 0
+        )
         text = text.replace(formula, stand_in, 1)
     lines = textwrap.wrap(text, width, break_on_hyphens=False)
-    return [re.sub(r"\x00(\d+)\x01*", lambda m: formulas[int(m[1])], line) for line in lines]
+    return [
+        re.sub(
+            "\x00([\x10-\x19]+)\x01*",
+            lambda m: formulas[int(m[1].translate(STAND_FOR))],
+            line,
+        )
+        for line in lines
+    ]
 
 
 def captions(
@@ -264,10 +276,12 @@ def page(
     title: str,
     footer: Sequence[str],
     sheet: PageSize,
+    notes: Sequence[str] = (),
 ) -> Page:
     """Lay out rows under their headings, with the title above and the footer below.
 
-    `keys` are the lines of the key above each panel of each row, `footer` the paragraphs below.
+    `keys` are the lines of the key above each panel of each row, `footer` the paragraphs below, and
+    `notes` those that follow, also on a sheet without a caption.
     Raises InputError for a sheet that is too small.
     """
     grid, scale = grid_of(len(keys[0]), sheet), sheet.scale
@@ -276,9 +290,10 @@ def page(
     if title and sheet.caption:
         top += (TITLE - LINE) * scale
     rooms = [_rooms(row, grid.columns, scale) for row in keys]
-    foot: list[str] = []
-    for paragraph in footer if sheet.caption else ():
-        foot += wrap(paragraph, width - 2 * edge, sheet.points)
+    foot: list[tuple[str, bool]] = []  # lines, and True for those of the caption
+    for paragraph in (*(footer if sheet.caption else ()), *notes):
+        is_muted = paragraph not in notes
+        foot += [(line, is_muted) for line in wrap(paragraph, width - 2 * edge, sheet.points)]
     wrapped = [wrap(heading, width - 2 * edge, sheet.points + 1.0) for heading in headings]
     if not sheet.caption and len(headings) == 1:
         wrapped = [[]]  # a single run needs no heading
@@ -301,8 +316,8 @@ def page(
         boxes.append(row[: len(keys[0])])
     if foot:
         top += line_height
-    for text in foot:
-        texts.append(Text(edge, top, text, sheet.points, muted=True))
+    for text, is_muted in foot:
+        texts.append(Text(edge, top, text, sheet.points, muted=is_muted))
         top += line_height
     # Rounded: sums of millimetres differ in their last digits, and equal scenes must give equal
     # bytes.

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from core.figures.primitives import plain
 from core.numbers import LARGE, MINUS, SMALL, dropped_zero, fixed_text, number_text
 
 SCIENTIFIC = re.compile(r"(?<![\w.])\d+(?:\.\d+)?e[+-]?\d+(?![\w.])")
@@ -20,11 +21,14 @@ SYMBOL = re.compile(
     r"(?:_([A-Za-z0-9]+|[+-](?!\w)))?(?![A-Za-z_])(?:\^(-?\d+)(?!\.?\d))?"
 )
 ROOT = re.compile(r"\bsqrt(?:\((\w+)\)|(?=\()| (?=\w))")
-BRACKETED_POWER = re.compile(r"\^\(([^()$]+)\)")
+DOLLAR = re.compile(r"(?<!\\)\$")
+PLAIN_EXPONENT = r"(?:[^\W_]|[-+*/., ])"
+BRACKETED_POWER = re.compile(rf"\^\(({PLAIN_EXPONENT}+(?:(?<=[^\W_])\^[^\W_]{PLAIN_EXPONENT}*)?)\)")
 SIGNS = {"+-": "\u00b1", "<=": "\u2264", ">=": "\u2265"}
 FEW_DIGITS, MOST_DIGITS = 3, 6  # digits of a tick: more would narrow the plot
 LEAST_SPAN = 1e-280  # span of ticks: the step must have a finite reciprocal
-WHOLE_POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
+DECIMAL_POWER = re.compile(r"(?<=10)\^(-?\d+\.\d+)")
+WHOLE_POWER = re.compile(r"([^\W_]+|[|)])\^(-?\d+)(?!\.?\d)")
 
 # ---------------------------------------------------------------- as matplotlib's mathtext
 
@@ -58,7 +62,8 @@ def math_number(text: str) -> str:
 def math_words(text: str) -> str:
     r"""Return a sentence with powers, indices, Greek letters, roots and relations typeset.
 
-    Formulas are not changed.
+    Formulas are not changed. Of any text as of `core.figures.primitives.plain`, mathtext can set
+    the result.
 
     >>> print(ascii(math_words("d = 10^4, 10^-2 +- 1, |W|^2, d^4")))
     'd = $10^{4}$, $10^{-2}$ \xb1 1, |W$|^{2}$, $d^{4}$'
@@ -71,19 +76,33 @@ def math_words(text: str) -> str:
     >>> math_words("lambda = 1e-6, gamma_gl") == "\u03bb = $10^{-6}$, \u03b3$_{\\mathrm{gl}}$"
     True
     """
-    parts = re.split(r"(?<!\\)\$", text)  # every other part is a formula
-    parts[::2] = [_math_part(part) for part in parts[::2]]
+    result = text
+    for pattern, replacement in TYPESETTING:
+        result = _replace_outside(pattern, replacement, result)
+    # A backslash before a formula would take its dollar sign for a plain one.
+    return text if result.count("\\$") > text.count("\\$") else result
+
+
+def sentence_words(text: str) -> str:
+    r"""Return a plain sentence with its powers, indices and Greek letters typeset.
+
+    >>> sentence_words("<b> 10^2 $, 10^1.5")
+    '<b> $10^{2}$ \\$, 10$^{1.5}$'
+    """
+    return math_words(DECIMAL_POWER.sub(r"^(\1)", plain(text)))
+
+
+def _replace_outside(
+    pattern: re.Pattern[str], replacement: str | Callable[[re.Match[str]], str], text: str
+) -> str:
+    """Replace a pattern outside of the formulas of a text."""
+    parts = DOLLAR.split(text)  # every other part is a formula
+    parts[::2] = [pattern.sub(replacement, part) for part in parts[::2]]
     return "$".join(parts)
 
 
-def _math_part(text: str) -> str:
-    text = SCIENTIFIC.sub(lambda number: number_text(float(number[0]), 6), text)
-    text = re.sub(r"(?<=\d) (?=10\^)", " \u00d7 ", text).replace(MINUS, "-")
-    for name, sign in SIGNS.items():
-        text = text.replace(name, sign)
-    text = BRACKETED_POWER.sub(r"$^{\1}$", text)
-    text = ROOT.sub(lambda root: f"\u221a{root[1] or ''}", SYMBOL.sub(_symbol, text))
-    return WHOLE_POWER.sub(r"$\1^{\2}$", text).replace("log10 ", "$\\log_{10}$ ")
+def _number(match: re.Match[str]) -> str:
+    return number_text(float(match[0]), 6)
 
 
 def _symbol(name: re.Match[str]) -> str:
@@ -95,6 +114,27 @@ def _symbol(name: re.Match[str]) -> str:
         formula += f"^{{{name[4]}}}"
     return f"{letter}${formula}$" if formula else letter
 
+
+def _sign(match: re.Match[str]) -> str:
+    return SIGNS[match[0]]
+
+
+def _root(match: re.Match[str]) -> str:
+    return f"\u221a{match[1] or ''}"
+
+
+# In the order in which `math_words` applies them, each outside of the formulas of earlier ones.
+TYPESETTING: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (SCIENTIFIC, _number),
+    (re.compile("log10 "), r"$\\log_{10}$ "),
+    (re.compile(r"(?<=\d) (?=10\^)"), " \u00d7 "),
+    (re.compile(MINUS), "-"),
+    (re.compile("|".join(map(re.escape, SIGNS))), _sign),
+    (BRACKETED_POWER, r"$^{\1}$"),
+    (SYMBOL, _symbol),
+    (ROOT, _root),
+    (WHOLE_POWER, r"$\1^{\2}$"),
+)
 
 # ------------------------------------------------------------------------------------ ticks
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,14 +143,27 @@ def check_view_options(view: ViewOptions, runs: Sequence[Run] = ()) -> None:
 Selected = Sequence[NodeSet | None]
 
 
+class Note(Protocol):
+    """Note at a moment of a run, such as core.library.entry.MomentNote."""
+
+    @property
+    def log10_time(self) -> float: ...
+    @property
+    def text(self) -> str: ...
+
+
+Notes = Sequence[Sequence[Note]]
+"""Notes of each run."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class FigureOptions:
     """Colours, plane of the nodes, contents and sheet of a figure, and options of each run.
 
-    These are its reference margins, its selected nodes, and the promise that its margins are shares
-    of. Nodes that are not selected are dim. Films and pages have no sheet. The functions that draw
-    check each value.
+    These are its reference margins, its selected nodes, the promise that its margins are shares
+    of, and the notes that a figure marks. Nodes that are not selected are dim. Films and pages have
+    no sheet. The functions that draw check each value.
     """
 
     palette: Palette = LIGHT
@@ -160,6 +173,7 @@ class FigureOptions:
     view: ViewOptions = PLAIN
     sheet: PageSize = field(default_factory=PageSize)
     promises: Sequence[Promise | None] = ()
+    notes: Notes = ()
 
     def promise_of(self, row: int) -> Promise | None:
         """Return what margins of the run in a row are shares of; None for plain margins."""

@@ -29,9 +29,9 @@ from core.figures.names import (
     PAGE_PANELS,
     PANELS,
 )
-from core.figures.options import FigureOptions, check_view_options
+from core.figures.options import FigureOptions, Notes, check_view_options
 from core.figures.page_data import Frames, compute_pages, content, frames_of, numbers_in
-from core.figures.page_notes import Notes, note_content, note_times
+from core.figures.page_notes import note_content, note_times
 from core.figures.palette import LIGHT
 from core.figures.scene import check_runs, choose_panels
 from core.figures.story_page import add_frames_at, story_content, story_panels

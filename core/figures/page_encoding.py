@@ -29,6 +29,7 @@ Piece = tuple[str, str]
 # HTML has names for TeX's signs (`gamma;`, `langle;`), except these; four names of functions are
 # other signs in HTML.
 SIGNS = {",": "\u2009", "cdot": "\u00b7", "infty": "\u221e", "sqrt": "\u221a"}
+SIGNS |= {"leq": "\u2009\u2264\u2009", "geq": "\u2009\u2265\u2009"}
 SIGNS |= {name: name for name in ("deg", "lg", "Pr", "sup")}
 UPRIGHT = ("mathrm", "mathbf", "mathit", "mathsf", "text", "operatorname")
 TOKEN = re.compile(r"\\([A-Za-z]+|.)|([{}^_])|([^\\{}^_]+)", re.DOTALL)

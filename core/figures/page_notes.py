@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.numbers import math_text
+from core.figures.options import Notes
 from core.figures.page_encoding import pieces
 from core.figures.scene import last_frame
 from core.figures.story_page import sentence_pieces
@@ -16,19 +17,6 @@ from core.numbers import time_text
 from core.runs import Run
 
 Frames = NDArray[np.int64]
-
-
-class PageNote(Protocol):
-    """Note of a run, such as core.library.entry.MomentNote."""
-
-    @property
-    def log10_time(self) -> float: ...
-    @property
-    def text(self) -> str: ...
-
-
-Notes = Sequence[Sequence[PageNote]]
-"""Notes of each run of a page."""
 
 
 def note_times(notes: Notes) -> list[float]:
@@ -41,7 +29,7 @@ def note_content(notes: Notes, runs: Sequence[Run], frames: tuple[Frames, ...]) 
 
     Parameters
     ----------
-    notes : sequence of sequence of PageNote
+    notes : sequence of sequence of Note
         Notes of each run.
     runs : sequence of Run
         Runs of the page.
@@ -54,10 +42,11 @@ def note_content(notes: Notes, runs: Sequence[Run], frames: tuple[Frames, ...]) 
         Index of the page's moment, number of the run, time and text in pieces.
     """
     result = []
+    steps = all(run.counts_steps for run in runs)
     for row, (some, run, columns) in enumerate(zip(notes, runs, frames, strict=True)):
         for note in some:
             frame = last_frame(run, float(note.log10_time))
-            time = pieces(math_text(time_text(float(note.log10_time))))
+            time = pieces(math_text(time_text(float(note.log10_time), steps)))
             place = int(np.argmin(np.abs(columns - frame)))
             text = sentence_pieces(note.text)
             result.append({"at": place, "row": row, "time": time, "text": text})

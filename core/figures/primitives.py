@@ -21,15 +21,16 @@ MM_PER_INCH = 25.4
 NAN = float("nan")
 LOG = "log10_"  # of the names of observables that are logarithms
 NO_BREAK = "\u00a0"
+NO_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)])
 
 
 def plain(text: str) -> str:
-    r"""Return text without markup: one line, dollar signs escaped.
+    r"""Return text without markup: one line without control characters, dollar signs escaped.
 
-    >>> plain("5 $ a")
+    >>> plain("5 $\na\0")
     '5 \\$ a'
     """
-    return " ".join(text.split()).replace("$", "\\$")
+    return " ".join(text.split()).translate(NO_CONTROLS).replace("$", "\\$")
 
 
 @final

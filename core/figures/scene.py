@@ -13,6 +13,7 @@ import numpy as np
 
 import core
 from core.errors import InputError
+from core.figures.figure_notes import FigureNote, list_notes, mark_notes, number_notes
 from core.figures.labels import headings, settings_line, titles
 from core.figures.layout import (
     REAL,
@@ -27,7 +28,7 @@ from core.figures.margin_curves import math_label
 from core.figures.material import PanelData, compute_panel_data
 from core.figures.names import EVERY_PANEL, MOST_ROWS, PANELS, check_sheet
 from core.figures.options import USUAL, FigureOptions, Selected, check_view_options
-from core.figures.primitives import FigureScene, Key, Panel, TimeKey, plain
+from core.figures.primitives import Box, FigureScene, Key, Panel, TimeKey, plain
 from core.figures.rays import RAYS
 from core.observables.planes import PLANES
 from core.runs import Run
@@ -137,7 +138,8 @@ def build_scene(
     """Build a figure with a row for each of one to ten runs, and a column for each panel.
 
     It is 180 mm wide for three or four panels. Runs of real targets have curves in place of margins
-    (`choose_panels`). `until` is the last frame (int) or the last log10 t (float) shown, None for
+    (`choose_panels`). Notes of the options are marked on curves over time, and listed below.
+    `until` is the last frame (int) or the last log10 t (float) shown, None for
     all. Rotations, norms, margins and colours of time share their scales between the rows;
     trajectories have a scale of their own.
 
@@ -158,11 +160,17 @@ def build_scene(
         for column, kind in enumerate(panels)
     }
     by_kind = [(", ".join(letters[row, kind] for row in range(len(runs))), kind) for kind in panels]
-    texts = (title, footer(material, by_kind), sheet)
+    ends = [run.frames - 1 for run in runs] if view.rest else lasts
+    notes = number_notes(options.notes, runs, ends)
+    texts = (title, footer(material, by_kind), sheet, list_notes(notes, material.time.steps))
     laid = page(headings(runs), [[1] * len(panels)] * len(runs), *texts)
     grid = [
         [
-            material.panel(row, kind, letters[row, kind], laid.boxes[row][column])[0]
+            with_notes(
+                material.panel(row, kind, letters[row, kind], laid.boxes[row][column])[0],
+                material,
+                [one for one in notes if one.row == row],
+            )
             for column, kind in enumerate(panels)
         ]
         for row in range(len(runs))
@@ -172,18 +180,29 @@ def build_scene(
         grid = [list(line) for line in zip(*columns, strict=True)]
         keys_of = [[key_lines(one) for one in line] for line in grid]
         laid = page(headings(runs), keys_of, *texts)
-    # Align titles of panels in a row.
-    placed = []
-    for line, boxes in zip(grid, laid.boxes, strict=True):
-        rows: dict[float, int] = {}
-        for panel, box in zip(line, boxes, strict=True):
-            rows[box.top] = max(rows.get(box.top, 0), key_lines(panel))
-        placed += [
-            replace(panel, box=box, key_lines=rows[box.top])
-            for panel, box in zip(line, boxes, strict=True)
-        ]
+    placed = [panel for pair in zip(grid, laid.boxes, strict=True) for panel in place_row(*pair)]
     size = (laid.width, laid.height, sheet.points)
     return FigureScene(*size, title, options.palette, tuple(placed), laid.texts, sheet.family)
+
+
+def with_notes(panel: Panel, material: PanelData, notes: Sequence[FigureNote]) -> Panel:
+    """Return a panel with marks at the moments of its run's notes if it has curves over time."""
+    if panel.kind not in ("margins", *material.traces) or not notes:
+        return panel
+    options, run = material.shown, material.runs[panel.row]
+    axis = (material.across, options.view.against)
+    return mark_notes(panel, run, notes, *axis, options.palette, options.sheet.points)
+
+
+def place_row(panels: Sequence[Panel], boxes: Sequence[Box]) -> list[Panel]:
+    """Return the panels of a run in their boxes, with the titles of a line at one height."""
+    rows: dict[float, int] = {}
+    for panel, box in zip(panels, boxes, strict=True):
+        rows[box.top] = max(rows.get(box.top, 0), key_lines(panel))
+    return [
+        replace(panel, box=box, key_lines=rows[box.top])
+        for panel, box in zip(panels, boxes, strict=True)
+    ]
 
 
 def with_one_key(panels: Sequence[Panel]) -> list[Panel]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.figures.numbers import math_words
+from core.figures.numbers import sentence_words
 from core.figures.page_encoding import Piece, pieces
-from core.figures.primitives import plain
 from core.figures.scene import choose_panels, last_frame
 from core.numbers import time_text
 from core.runs import Run
 from core.stories.story import Story, StoryMoment
 
 Frames = NDArray[np.int64]
-DECIMAL_POWER = re.compile(r"(?<=10)\^(-?\d+\.\d+)")
 LATE = 1e-6  # log10 t by which a moment may lie after the last frame, for rounding
 
 
@@ -29,7 +26,7 @@ def sentence_pieces(text: str) -> list[Piece]:
     >>> sentence_pieces("<b> 10^2 $, 10^1.5")
     [('<b> 10', ''), ('2', '^'), (' $, 10', ''), ('1.5', '^')]
     """
-    return pieces(math_words(DECIMAL_POWER.sub(r"^(\1)", plain(text))))
+    return pieces(sentence_words(text))
 
 
 def story_panels(story: Story, runs: Sequence[Run], usual: Sequence[str]) -> tuple[str, ...]:

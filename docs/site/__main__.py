@@ -8,14 +8,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+from core.stories.shipped_stories import shipped_stories
 from core.studies.study import shipped_ids
 from docs.site import sources
 from docs.site.films import EXTRA, figure_1
 from docs.site.places import BUILD, OWN, ROOT, SITE, SOURCES
 from docs.site.results import StudyError, result_of
 from docs.site.slimming import slim_pages
+from docs.site.stories import story_page
 
-MOST_BYTES = 12_000_000
+MOST_BYTES = 13_500_000
 LEFT = (".buildinfo", "objects.inv", "_static/**/*.map")  # for Sphinx, and for who mends themes
 
 
@@ -33,11 +35,13 @@ def main() -> int:
     """Run the quick studies, write the sources, and have Sphinx build them."""
     options = arguments()
     names = [name for name in options.only.split(",") if name] or list(shipped_ids())
-    results, films = {}, None
+    results, stories, films = {}, {}, None
     try:
         for number, name in enumerate([] if options.text else names, start=1):
             print(f"{number} of {len(names)}: {name}", flush=True)
             results[name] = result_of(name, options.jobs)
+            if name in shipped_stories():
+                stories[name] = story_page(name)
         if not options.text and not options.only:
             print("Figure 1 as a film and as a page", flush=True)
             films = figure_1()
@@ -45,7 +49,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     work = SOURCES if options.out == SITE else options.out.with_name(f"{options.out.name}-source")
-    sources.write(work, results, films)
+    sources.write(work, results, films, stories)
     return built(work, options.out)
 
 

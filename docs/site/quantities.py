@@ -47,17 +47,22 @@ MEANT = {
 def observables() -> str:
     """Return the page of all observables."""
     rows = [
-        (f"[{code(one.name)}](#{one.name})", plain(one.title), one.shape.value)
+        (f"[{code(one.name)}](#{one.name})", plain(one.title), _count_words(one))
         for one in OBSERVABLES.values()
     ]
     return page(
         "# Observables",
         OBSERVED,
-        table(("name", "what it is", "how many"), rows),
+        table(("name", "what it is", "one number"), rows),
         *(_observable(one) for one in OBSERVABLES.values()),
         "## What views show",
         *(_view(help_) for help_ in VIEWS.values()),
     )
+
+
+def _count_words(one: Observable) -> str:
+    """Return what an observable has one number for: "per frame", "per neuron", "per example"."""
+    return one.shape.value.partition(",")[0].removeprefix("one number ")
 
 
 def _observable(one: Observable) -> str:

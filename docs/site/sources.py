@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 from PIL import Image
@@ -19,6 +19,7 @@ from docs.site.films import EXTRA, FILMS, PLAYED, Films
 from docs.site.markup import contents, page
 from docs.site.places import DOCS, ROOT
 from docs.site.results import SMALLEST, Result
+from docs.site.stories import FOLDER
 
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
@@ -44,14 +45,32 @@ OPEN_VIEWER = """\
 computer."""
 
 
-def write(target: Path, results: Mapping[str, Result], films: Films | None = None) -> list[Path]:
+def write(
+    target: Path,
+    results: Mapping[str, Result],
+    films: Films | None = None,
+    stories: Mapping[str, Path] | None = None,
+) -> list[Path]:
     """Empty a folder, write every page into it, and return the pages.
 
-    Pages of studies without a result have no figure and no verdicts. A tour without films has the
-    picture of docs/images.
+    Parameters
+    ----------
+    target : Path
+        Folder of the sources.
+    results : mapping of str to Result
+        Results of studies; pages of other studies have no figure and no verdicts.
+    films : Films or None
+        Figure 1 in motion; a tour without it has the picture of docs/images.
+    stories : mapping of str to Path or None
+        Pages of stories, by the names of their studies.
+
+    Returns
+    -------
+    list of Path
     """
     shutil.rmtree(target, ignore_errors=True)
-    pages = {**_written(films), **_generated(results), "index.md": _index(films)}
+    stories = stories or {}
+    pages = {**_written(films), **_generated(results, stories), "index.md": _index(films)}
     for name, text in pages.items():
         path = target / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,6 +80,9 @@ def write(target: Path, results: Mapping[str, Result], films: Films | None = Non
         (target / "studies" / "pictures").mkdir(parents=True, exist_ok=True)
         shutil.copy(picture, target / "studies" / "pictures" / name)
     save_viewer(target / EXTRA / VIEWER)
+    (target / EXTRA / FOLDER).mkdir()
+    for name, path in stories.items():
+        shutil.copy(path, target / EXTRA / FOLDER / f"{name}.html")
     if films is not None:
         shutil.copy(films.page, target / EXTRA / PLAYED)
         for shade, path in films.films.items():
@@ -77,10 +99,11 @@ def _copy_pictures(target: Path) -> None:
         path.unlink()
 
 
-def _generated(results: Mapping[str, Result]) -> dict[str, str]:
+def _generated(results: Mapping[str, Result], stories: Container[str]) -> dict[str, str]:
     """Return the pages that are made from studies and registries."""
     made = {
-        f"studies/{name}.md": studies.study_page(name, results.get(name)) for name in shipped_ids()
+        f"studies/{name}.md": studies.study_page(name, results.get(name), name in stories)
+        for name in shipped_ids()
     }
     made["studies/index.md"] = studies.gallery(results)
     made |= {f"reference/{section}.md": kinds.kinds_of(section) for section in KINDS}

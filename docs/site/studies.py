@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from app.scenes.scene_texts import study_link
+from core.stories.shipped_stories import story_of_study
 from core.studies.papers import PAPERS, Paper
 from core.studies.study import Study, load_study, shipped_ids
 from docs.site.markup import contents, fence, page, plain, table
 from docs.site.results import PALETTES, SIZE, Result
+from docs.site.stories import FOLDER
 
 GALLERY = """\
 The studies of papers that come with the program. Each page has the study's figure and its
@@ -28,6 +30,11 @@ IN_THE_WINDOW = """\
 In the window: *Experiment, Choose study*, or F7 to run all of it. If the system opens links with
 Marginscope (*Edit, Open Marginscope links and runs with this app*), this one opens the study:
 <a href="{link}">{link}</a>"""
+STORY = """\
+*{title}* steps through {count} moments of this study: Space or the right arrow shows the next one.
+<a href="../{folder}/{name}.html">Open it in the full window</a>.
+
+<iframe class="player" src="../{folder}/{name}.html" title="{title}" loading="lazy"></iframe>"""
 SIGNS = {">=": "at least", "<=": "at most", "~": "about"}
 
 
@@ -82,13 +89,14 @@ def _picture(name: str, shade: str, alt: str, more: str = "") -> str:
     return f"```{{image}} pictures/{name}-{shade}.webp\n{options}```"
 
 
-def study_page(name: str, result: Result | None) -> str:
+def study_page(name: str, result: Result | None, has_story: bool = False) -> str:
     """Return the page of a study; without a result it has neither figure nor verdicts."""
     study = load_study(name)
     return page(
         f"# {plain(study.title)}",
         _about(study),
         *_results(study, result),
+        *(_story(name) if has_story else ()),
         "## Run it yourself",
         fence(_commands(study), "sh"),
         IN_THE_WINDOW.format(link=study_link(name)),
@@ -119,6 +127,12 @@ def _results(study: Study, result: Result | None) -> list[str]:
     )
     claims = table(("verdict", "claim", "measured", "asked"), map(_claim, result.claims))
     return ["## Figure", *drawn, took, "## Claims", claims if result.claims else NO_CLAIMS]
+
+
+def _story(name: str) -> list[str]:
+    story = story_of_study(name)
+    title, count = plain(story.title), len(story.moments)
+    return ["## Story", STORY.format(title=title, count=count, folder=FOLDER, name=name)]
 
 
 def _claim(claim: Mapping[str, Any]) -> tuple[str, str, str, str]:
@@ -164,7 +178,7 @@ def _number(value: float) -> str:
 def _commands(study: Study) -> str:
     quick = f" --{SIZE}" if SIZE in study.sizes else ""
     lines = [
-        (f"python -m core check {study.id}{quick}", "train these runs, and judge the claims"),
+        (f"python -m core check {study.id}{quick}", "train, and judge the claims"),
         (f"python -m core run {study.id}{quick} --out out", "train them, and keep them"),
         ("python -m core check out", "judge what is there"),
         ("python -m core figure out --out figure.pdf", "draw it"),

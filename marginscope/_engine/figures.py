@@ -27,6 +27,7 @@ from core.figures.page_data import frames_of, title_of
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import FigureScene
 from core.figures.scene import build_scene
+from core.library.run_notes import read_about
 from core.observables.observable import Shape
 from core.observables.planes import COORDINATES, parse_plane
 from core.observables.registry import numbers_of, observable_in, of_shape
@@ -54,6 +55,7 @@ class Options:
     width_mm: float | None = None
     height_mm: float | None = None
     caption: bool = True
+    notes: bool = False
 
 
 PLAIN = Options()
@@ -146,6 +148,7 @@ def scene_of(runs: Sequence[Run], options: Options, dark: bool = False) -> Figur
             else (),
             view=make_view_options(options.curves, options.against, runs),
             sheet=PageSize(options.width_mm, options.height_mm, caption=options.caption),
+            notes=[read_about(run.path).moments for run in runs] if options.notes else (),
         ),
     )
 

@@ -114,6 +114,8 @@ def figure(
         Size in millimetres, 20 to 1000; by default as the panels need.
     caption : bool
         False for no caption.
+    notes : bool
+        True to mark the notes at moments of the runs on curves, and to list them below.
 
     Returns
     -------

@@ -110,11 +110,16 @@ export class Book {
   resize() {
     const { main, rows, visible: kinds, shown: panels, heads, footer, header, player } = this;
     const parts = { caption: footer, title: header, controls: player.element };
+    this.ratio = window.devicePixelRatio;
     layOut({ main, rows, kinds, panels, heads, ...parts });
     this.draw();
   }
 
   draw() {
+    if (this.ratio !== window.devicePixelRatio) {
+      this.resize();
+      return;
+    }
     const { moment } = this.player;
     for (const view of this.shown) this.drawView(view);
     const text = plainText(this.moments[moment]);
@@ -165,12 +170,23 @@ export class Book {
     const sizes = new ResizeObserver(() => this.resize());
     sizes.observe(document.documentElement);
     signal.addEventListener("abort", () => sizes.disconnect());
+    this.watchRatio();
     document.addEventListener("keydown", (event) => this.onKey(event), { signal });
     for (const view of this.panels) {
       view.ink.addEventListener("pointermove", (event) => this.onMove(view, event));
       view.ink.addEventListener("pointerleave", () => this.leave());
       view.ink.addEventListener("pointerdown", (event) => this.onDown(view, event));
     }
+  }
+
+  // On a screen of another resolution the size stays, and canvases need other pixels.
+  watchRatio() {
+    const { signal } = this.closing;
+    const ratio = matchMedia(`(resolution: ${window.devicePixelRatio}dppx)`);
+    ratio.addEventListener("change", () => {
+      this.draw();
+      this.watchRatio();
+    }, { once: true, signal });
   }
 
   // A notebook around the page hears of moments, and asks for one; of nothing else.

@@ -50,6 +50,9 @@ function decadeText(value) {
 const signed = (pieces) =>
   pieces.map(([text, style]) => [style === "^" ? text.replace("-", "\u2212") : text, style]);
 export const inPieces = (text) => signed(pieced(text));
+// A single number, which has no spaces within.
+export const numberPieces = (text) =>
+  inPieces(text).map(([part, style]) => [part.replace(" \u00d7 ", "\u00d7"), style]);
 
 // Ticks of an axis that shows log10 of a quantity, in terms of the quantity.
 function powerTicks(low, high, most) {
@@ -114,9 +117,9 @@ export class TimeAxis {
 
   text(time) {
     if (time === -Infinity) return this.steps ? [["0", ""]] : [["t", "i"], [" = 0", ""]];
-    if (!this.far) return inPieces(powerText(time));
+    if (!this.far) return numberPieces(powerText(time));
     const rounded = Number(time.toExponential(1));
-    return inPieces(rounded < 1e3 ? numberText(rounded) : decadeText(rounded));
+    return numberPieces(rounded < 1e3 ? numberText(rounded) : decadeText(rounded));
   }
 
   axis() {
@@ -125,7 +128,7 @@ export class TimeAxis {
     let ticks = this.ticks().map((time) => [this.place(time), this.text(time)]);
     if (ticks.length < 2) {
       const make = this.far ? farTicks : powerTicks;
-      ticks = make(low, high, MOST_TICKS - 2).map(([place, text]) => [place, inPieces(text)]);
+      ticks = make(low, high, MOST_TICKS - 2).map(([place, text]) => [place, numberPieces(text)]);
     }
     const label = this.steps ? this.name : [["time ", ""], ...this.name];
     return { low: low - pad, high: high + pad, ticks, label, shows: this.far ? "far" : "powers" };

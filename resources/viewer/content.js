@@ -1,6 +1,6 @@
 // Content of a page of one run, as core/figures/page_data.py writes it, computed from the run file.
 
-import { TimeAxis, inPieces, momentsOf, range, spaced } from "./axes.js";
+import { TimeAxis, inPieces, momentsOf, numberPieces, range, spaced } from "./axes.js";
 import { classColours, roundEven, shades } from "./colours.js";
 import { curvesPanel, quantitiesOf } from "./curves.js";
 import { marginPanel } from "./margins.js";
@@ -262,7 +262,7 @@ export class Content {
       const unit = power ? [[" (10", ""], [String(power).replace("-", "\u2212"), "^"], [")", ""]] : [];
       return [[label, ""], ...unit];
     };
-    const dataWords = (value) => [["data \u00d7 ", ""], ...inPieces(numberText(value))];
+    const dataWords = (value) => [["data \u00d7 ", ""], ...numberPieces(numberText(value))];
     const view = new Float64Array(4 * this.stops.length);
     const scale = new Float64Array(this.stops.length);
     const [states, state, known] = [[], [], new Map()];

@@ -1,9 +1,10 @@
 // Observables over time as strips, each on its own axis, as core/figures/trace_panels.py and
 // core/figures/ticks.py have them.
 
-import { inPieces, logTicks } from "./axes.js";
+import { numberPieces, logTicks } from "./axes.js";
 import { isKnown } from "./losses.js";
 import { linearTicks } from "./numbers.js";
+import { entry } from "./text.js";
 
 const WIDE = 100; // ratio of largest to smallest value, above which log10 is shown
 const AIR = 0.06;
@@ -19,6 +20,21 @@ const TEXT_LINE = (1.45 * 7 * (25.4 / 72)) / 100;
 const REAL = "the targets are numbers, not labels";
 const NO_VALUE = "no value at any frame";
 
+// Title and reason for the curves of theory, which a run file does not have.
+const OF_THEORY = [
+  [["curves of theory", ""]],
+  "a run file has none; where theory predicts such a run, the window and marginscope-core page draw its " +
+    "curve over the measured one",
+];
+
+// Whether theory may predict curves of a run, as `suits` of core/observables/prediction.py says.
+function mayBePredicted(run) {
+  const { data, network } = run.meta.experiment;
+  if (network.kind === "linear") return run.real;
+  const isTaught = data.kind === "regression" && data.units > 0 && (entry(data, "neurons") ?? "relu") === "relu";
+  return network.kind === "standard" && !(entry(network, "slope") > 0) && isTaught && !run.meta.recorded;
+}
+
 // The quantities that a page computes of a run, and what it cannot show, by title, with the reason.
 export function quantitiesOf(run, networkRules, quantities) {
   const reasons = {};
@@ -33,6 +49,7 @@ export function quantitiesOf(run, networkRules, quantities) {
     missing: [
       ...(run.real ? [[[["margins", ""]], REAL]] : []),
       ...missing.map(({ key, title }) => [title, reasons[key]]),
+      ...(mayBePredicted(run) ? [OF_THEORY] : []),
     ],
   };
 }
@@ -97,7 +114,7 @@ function stripTicks(strips, bottom, top) {
   return ticks
     .filter(([place]) => place >= bottom && place <= top)
     .sort((a, b) => a[0] - b[0])
-    .map(([place, text]) => [place, inPieces(text)]);
+    .map(([place, text]) => [place, numberPieces(text)]);
 }
 
 // The titles of strips, and the lines between them.

@@ -1,6 +1,6 @@
 // The panel of margins over time, as core/figures/margin_curves.py has it.
 
-import { inPieces } from "./axes.js";
+import { numberPieces } from "./axes.js";
 import { linearTicks } from "./numbers.js";
 
 const MARGIN_TICKS = 5;
@@ -62,6 +62,6 @@ function marginAxis(all, along) {
   let bottom = Math.max(least, -reach);
   if (reach === 0) [top, bottom] = [0.01, -0.01];
   const pad = 0.06 * (top - bottom);
-  const ticks = linearTicks(bottom - pad, top + pad, MARGIN_TICKS).map(([place, text]) => [place, inPieces(text)]);
+  const ticks = linearTicks(bottom - pad, top + pad, MARGIN_TICKS).map(([place, text]) => [place, numberPieces(text)]);
   return { low: bottom - pad, high: top + pad, ticks, label: [["normalised margin", ""]], shows: "plain" };
 }

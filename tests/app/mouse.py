@@ -65,8 +65,21 @@ def entry(menu: QMenuBar | QMenu, text: str) -> QAction:
     return next(one for one in menu.actions() if one.text().replace("&", "") == text)
 
 
+def activate(qtbot: QtBot, window: QWidget) -> None:
+    """Activate a window, also if a dialog over it was closed just before.
+
+    The window of such a dialog is deactivated by an event that is still to come, and Qt closes all
+    menus then: a test would wait for a submenu of a menu that has gone.
+    """
+    QApplication.processEvents()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+
+
 def opened(qtbot: QtBot, window: QMainWindow, *texts: str) -> QMenu:
     """Return a menu after opening it by clicks on a title of the menu bar and on submenus."""
+    close_menus()  # as a click beside an open menu does, which a widget of a test would not notice
+    activate(qtbot, window)
     place: QMenuBar | QMenu = window.menuBar()
     for text in texts:
         action = entry(place, text)
@@ -98,8 +111,7 @@ def click(qtbot: QtBot, menu: QMenu, action: QAction) -> None:
 
 def keys(qtbot: QtBot, window: QMainWindow, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
     """Press a shortcut, after waiting for the window to be active."""
-    window.activateWindow()
-    qtbot.waitUntil(window.isActiveWindow)
+    activate(qtbot, window)
     QTest.keyClick(window, key, modifiers)
 
 

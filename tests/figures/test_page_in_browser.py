@@ -238,6 +238,38 @@ def test_the_whole_figure_is_seen_in_a_full_window_and_in_a_narrow_frame(shown) 
     page.wait(f"Math.abs({ratio} - 2) < 0.05")
 
 
+def test_another_screen_has_sharp_letters(shown) -> None:
+    """The size of the page stays, and there are more pixels: the next moment has them."""
+    page = shown(figure(), (1280, 800))
+    page.resize(1280, 800, 2.0)
+    page.press("ArrowLeft", number=37)
+    ratio = "document.querySelector('canvas').width / document.querySelector('canvas').clientWidth"
+    page.wait(f"Math.abs({ratio} - 2) < 0.05")
+
+
+@pytest.mark.parametrize(
+    ("size", "lines"), [((1280, 900), [3, 2]), ((900, 1200), [2, 2, 1]), ((2400, 500), [5])]
+)
+def test_a_last_line_of_fewer_panels_leaves_no_gap(shown, size, lines) -> None:
+    """Panels are at most 1.5 times as wide for it, and all are as high."""
+    kinds = ("neurons", "rotations", "norms", "margins", "curves")
+    page = shown(page_html(two_runs()[:1], kinds, FigureOptions(LIGHT)), size)
+    boxes = page.value(
+        """[...document.querySelectorAll('.plot')].map((plot) => {
+          const { left, right, top, height } = plot.getBoundingClientRect();
+          return [left, right, top, height];
+        })"""
+    )
+    tops = sorted({round(box[2]) for box in boxes})
+    rows = [[box for box in boxes if round(box[2]) == top] for top in tops]
+    assert [len(row) for row in rows] == lines
+    ends = {round(row[-1][1]) for row in rows}
+    assert (max(ends) - min(ends) <= 3) == (lines[-1] != 1 or len(lines) == 1)
+    assert len({round(box[3]) for box in boxes}) == 1
+    widths = [box[1] - box[0] for box in boxes]
+    assert max(widths) <= 1.51 * min(widths)
+
+
 PLACES = """(async () => {
   SCRIPT
   const data = await unpacked(JSON.parse(document.getElementById('material').textContent));

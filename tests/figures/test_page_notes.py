@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import marginscope as ms
 from core.cli.main import main
 from core.figures.page import PageOptions, page_html
 from core.library.entry import MomentNote
 from core.library.run_notes import change_about
+from core.runs import open_run
 from tests.recording import recorded
 from tests.support.browser import browser, browser_path
 from tests.support.made_up_figures import two_runs
@@ -46,6 +48,22 @@ def test_notes_are_listed_in_the_order_of_time() -> None:
     frame = int(np.flatnonzero(run.log10_time <= 0.5)[-1])
     whole = page_of(runs, ("norms",), frames=400)
     assert times[notes[1]["at"]] == words(whole["moments"][frame])
+
+
+def test_notes_of_a_run_that_counts_steps_name_steps(tmp_path: Path) -> None:
+    """As the moments of its page do; of a flow they name times."""
+    path, generator = tmp_path / "a.msrun", np.random.default_rng(0)
+    x, y = generator.standard_normal((12, 3)), np.where(np.arange(12) % 3, 1.0, -1.0)
+    V, a = generator.standard_normal((5, 3)), generator.standard_normal(5)
+    with ms.record(path, x, y, V0=V, a0=a, loss="logistic") as recording:
+        for step in range(1, 6):
+            recording.frame(step, V=V + 0.1 * step, a=a)
+    with open_run(path) as run:
+        assert run.counts_steps and not two_runs()[0].counts_steps
+        for one, word in ((run, "step"), (two_runs()[0], "t =")):
+            data = page_of([one], ("norms",), notes=(NOTES[:1],))
+            assert words(data["notes"][0]["time"]).startswith(word)
+            assert words(data["moments"][-1]).startswith(word)
 
 
 def test_a_page_without_notes_has_no_list() -> None:

@@ -71,11 +71,6 @@ def differences(own: Any, wanted: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {own!r} for {wanted!r}"
 
 
-def spaced(text: str) -> str:
-    """Return a text with the spaces of one of both: a page has others around its signs."""
-    return text.replace("\u2009", " ").replace(" \u00d7 ", "\u00d7")
-
-
 def is_same(own: Any, wanted: Any) -> bool:
     if is_numeric(wanted):
         left, right = (np.ravel(np.array(one, dtype=np.float64)) for one in (own, wanted))
@@ -83,7 +78,7 @@ def is_same(own: Any, wanted: Any) -> bool:
             left, right, rtol=CLOSE, atol=CLOSE * 1e-3, equal_nan=True
         )
     if is_text(wanted):
-        return spaced(flat(own)) == spaced(flat(wanted))
+        return flat(own) == flat(wanted)
     return bool(own == wanted)
 
 

@@ -113,8 +113,10 @@ def test_a_figures_command_draws_the_same_bytes(
     )
     job = FigureJob(
         runs[:count], tmp_path / f"it's{suffix}", panels, 70, options, shown.moment, ranges=True,
-        rest=suffix != ".pdf",
+        rest=suffix != ".pdf", notes=suffix == ".svg",
     )  # fmt: skip
+    if suffix == ".svg":
+        change_about(runs[0], lambda about: replace(about, moments=(MomentNote(-0.5, "here"),)))
     check_command(job, shown, tmp_path)
 
 

@@ -72,7 +72,7 @@ VOLATILE = {
 REMEMBERED = {
     "bookmarks": ("_marks",),
     "notes": ("notes", "_deleted", "_draft", "_is_new"),
-    "stories": ("story", "_is_waiting"),
+    "stories": ("story", "_is_waiting", "_study"),
     "commands": ("used",),
     "drawing": ("_put", "_latest", "_before"),
     "training": ("_study", "_cells", "_proposals"),
@@ -451,6 +451,7 @@ class SharedWindow:
         program = self.program
         program.stories.player.stop()
         program.stories.player._moments = ()
+        program.stories._show_offer()
         program.result.worker.cancel()
         if any(program.result._drawn) and self.study is not None:
             program.result.show_study(self.study)

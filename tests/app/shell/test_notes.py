@@ -79,13 +79,7 @@ def test_notes_are_edited_and_deleted_by_mouse_with_undo(
 ) -> None:
     path, slider = current_path(program), program.window.transport.slider
     write(program, qtbot, 1.0, "first")
-    by_mouse, here = QContextMenuEvent.Reason.Mouse, mark(program, 0)
-    QTest.mouseClick(slider, RIGHT, NONE, here)
-    event = QContextMenuEvent(by_mouse, here, slider.mapToGlobal(here))
-    QApplication.sendEvent(slider, event)
-    qtbot.waitUntil(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
-    menu = QApplication.activePopupWidget()
-    assert isinstance(menu, QMenu)
+    menu = context_menu(program, qtbot)
     edit = menu.actions()[0]
     QTest.mouseClick(menu, LEFT, NONE, menu.actionGeometry(edit).center())
     answer(qtbot, "second")
@@ -102,6 +96,42 @@ def test_notes_are_edited_and_deleted_by_mouse_with_undo(
     assert removal.text() == "1. second (t = 10.0)"
     removal.trigger()
     assert read_about(path).moments == ()
+
+
+def context_menu(program: Marginscope, qtbot: QtBot) -> QMenu:
+    """Open the menu of the first note's mark by a right click."""
+    slider, here = program.window.transport.slider, mark(program, 0)
+    QTest.mouseClick(slider, RIGHT, NONE, here)
+    by_mouse = QContextMenuEvent.Reason.Mouse
+    QApplication.sendEvent(slider, QContextMenuEvent(by_mouse, here, slider.mapToGlobal(here)))
+    qtbot.waitUntil(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    return menu
+
+
+@pytest.mark.parametrize("choice", ["edit", "delete", "escape", "open"])
+def test_other_menus_open_after_the_menu_of_a_mark(
+    program: Marginscope, qtbot: QtBot, choice: str
+) -> None:
+    """Whatever became of it: an entry was chosen, it was closed, or it is still open."""
+    write(program, qtbot, 1.0, "first")
+    write(program, qtbot, 0.5, "second")
+    menu = context_menu(program, qtbot)
+    if choice in ("edit", "delete"):
+        action = menu.actions()[choice == "delete"]
+        QTest.mouseClick(menu, LEFT, NONE, menu.actionGeometry(action).center())
+    if choice == "edit":
+        answer(qtbot, "second, changed")
+    if choice == "escape":
+        QTest.keyClick(menu, Qt.Key.Key_Escape)
+    first = program.window.notes.actions()[0].text()
+    pick(qtbot, program.window, "Play", "Notes of the run", first)
+    assert program.window.bar.text.startswith("1. ")
+    pick(qtbot, program.window, "Play", "Story ...")
+    assert program.stories.dialog is not None and program.stories.dialog.isVisible()
+    program.stories.dialog.hide()
+    assert not [one for one in program.window.findChildren(QMenu) if one.isVisible()]
 
 
 def test_notes_that_cannot_be_stored_are_a_sentence(program: Marginscope, qtbot: QtBot) -> None:

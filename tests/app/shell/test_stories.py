@@ -39,7 +39,7 @@ TIMES = (0.0, 0.5, 1.0, 1.5, 2.0)
 
 @pytest.fixture(autouse=True)
 def short_motion(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(player, "GLIDE_MS", 40)
+    monkeypatch.setattr(player, "GLIDE_MS", 150)
 
 
 @pytest.fixture
@@ -347,6 +347,59 @@ def test_a_shipped_story_trains_its_study(open_program: Opener, qtbot: QtBot, pl
     QTest.mouseClick(button, LEFT)
     assert program.stories.player.is_playing
     program.stories.player.stop()
+
+
+def test_the_drawer_of_a_study_with_a_story_plays_and_exports_it(
+    open_program: Opener, qtbot: QtBot, plain_study, tmp_path: Path, save_to
+) -> None:
+    program = open_program(plain_study, plays=True)
+    qtbot.waitUntil(lambda: trained(program))
+    drawer, bar = program.window.result, program.window.bar
+    program.actions["result"].setChecked(True)
+    assert not drawer.story.isVisible() and not drawer.story_buttons["play_story"].isVisible()
+    # The study is in the form, and the runs of another one are open.
+    program.training.offer("saxe14-modes")
+    assert drawer.story.isVisible()
+    assert drawer.story.text() == (
+        "This study has a story: A linear network leaves its saddle (5 moments)."
+    )
+    play, export = (drawer.story_buttons[key] for key in ("play_story", "story_page"))
+    assert export.isVisible() and export.isEnabled()
+    QTest.mouseClick(export, LEFT)
+    assert bar.text.startswith("Play the story first")
+    QTest.mouseClick(play, LEFT)
+    qtbot.waitUntil(lambda: program.stories.player.is_playing, timeout=60_000)
+    assert "106 degrees" in program.window.caption.sentence.text()
+    qtbot.waitUntil(lambda: trained(program), timeout=60_000)
+    program.stories.player.stop()
+    save_to(out := tmp_path / "story.html")
+    QTest.mouseClick(export, LEFT)
+    qtbot.waitUntil(lambda: out.exists() and not program.export.busy, timeout=60_000)
+    story = data_of(out.read_text())["story"]
+    assert len(story) == 5 and "106 degrees" in flat(story[0]["text"])
+    program.training.close_runs()
+    assert drawer.story.isVisible()  # its runs can be trained again
+    assert not export.isEnabled()
+
+
+def test_an_own_story_comes_before_that_of_the_study(program: Marginscope, qtbot: QtBot) -> None:
+    program.actions["result"].setChecked(True)
+    drawer = program.window.result
+    before = drawer.story.text()
+    assert "story" not in before
+    dialog = opened(program, qtbot)
+    dialog.title.setText("")
+    QTest.keyClicks(dialog.title, "A <b>talk</b>")
+    QTest.mouseClick(dialog.buttons["present"], LEFT)
+    assert drawer.story.text() == "Your story: A <b>talk</b> (1 moment)."
+    assert drawer.story.textFormat() is Qt.TextFormat.PlainText
+    dialog.hide()
+    QTest.mouseClick(drawer.story_buttons["play_story"], LEFT)
+    assert program.stories.player.is_playing
+    assert program.window.caption.count.text() == "1 / 1"
+    program.stories.player.stop()
+    program.training.close_runs()
+    assert not drawer.story.isVisible()
 
 
 def test_a_story_from_a_file_is_no_markup(
