@@ -119,15 +119,18 @@ class ErfOrderParameters(OrderParameters):
     rate: float = 0.0
     noise: float = 0.0
 
-    def _means(self) -> Array:
-        return erf_means(self.products())
-
-    def _velocities(self) -> tuple[Array, Array]:
-        K = self.a.size
+    def risk(self) -> float:
         b = np.concatenate([self.a, -self.c])
-        return np.zeros(K), erf_slopes(b, self.products(), K)
+        return max(0.5 * float(b @ erf_means(self.products()) @ b), 0.0)
+
+    def slope(self) -> Array:
+        K, C = self.a.size, self.products()
+        products = erf_slopes(np.concatenate([self.a, -self.c]), C, K) @ C  # dR/dW times all rows
+        dQ = products[:, :K] + products[:, :K].T - self._squares()
+        return -np.concatenate([np.zeros(K), dQ.ravel(), products[:, K:].ravel()])
 
     def _squares(self) -> Array:
+        """Return what the squares of steps add to dQ/dt, (K, K): nothing for a flow."""
         K = self.a.size
         if not self.rate:
             return np.zeros((K, K))

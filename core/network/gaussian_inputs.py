@@ -4,7 +4,8 @@ For rows u of inner weights and C = (<u, u'>) the risk (1/2) E (sum_l b_l relu(<
 outer weights of the student and minus those of the teacher, is b' G b/2 with
 G_lk = |u_l| |u_k| (sin t + (pi - t) cos t)/(2 pi), t the angle of u_l and u_k (Cho and Saul 2009).
 The gradient stays in the span of all rows, so the flow of (a, C) is closed: no dimension is in it
-(Saad and Solla 1995 for erf; docs/theory.md, 4.18).
+(Saad and Solla 1995 for erf; docs/theory.md, 4.18). The ODE is solved in coordinates of the rows:
+C loses half of the digits of short rows and of small angles.
 """
 
 from __future__ import annotations
@@ -72,27 +73,6 @@ def angles_of_rows(U: Array) -> Array:
     return np.asarray(2.0 * np.arctan2(differences, sums))
 
 
-def angles_of_products(C: Array) -> Array:
-    """Return the angles between vectors with given inner products.
-
-    Parameters
-    ----------
-    C : array (N, N)
-        Inner products <u_l, u_k>.
-
-    Returns
-    -------
-    array (N, N)
-        Angles in radians; 0 on the diagonal, and pi/2 to vectors that are 0. Nearly parallel
-        vectors have an error of about 1e-8.
-    """
-    lengths = _lengths(C)
-    sizes = lengths[:, None] * lengths
-    cosines = np.divide(C, sizes, out=np.zeros_like(C), where=sizes > 0.0)
-    np.fill_diagonal(cosines, 1.0)
-    return np.asarray(np.arccos(np.clip(cosines, -1.0, 1.0)))
-
-
 def velocities(a: Array, b: Array, C: Array, angles: Array) -> tuple[Array, Array]:
     """Return the gradient of the risk in a, and in W as coefficients on all rows.
 
@@ -119,9 +99,64 @@ def velocities(a: Array, b: Array, C: Array, angles: Array) -> tuple[Array, Arra
     return np.asarray((pair_means(C, angles) @ b)[:K]), D
 
 
+class FlowState(ABC):
+    """State of the ODE of a student, beside a teacher that does not move."""
+
+    @abstractmethod
+    def pack(self) -> Array:
+        """Return what moves in the state as one vector.
+
+        Returns
+        -------
+        array (size,)
+        """
+
+    @abstractmethod
+    def unpack(self, flat: Array) -> Self:
+        """Return the state of a vector, with this teacher.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Vector in the order of `pack`.
+
+        Returns
+        -------
+        FlowState
+        """
+
+    @abstractmethod
+    def slope(self) -> Array:
+        """Return the time derivative of the state: the ODE's right-hand side.
+
+        Returns
+        -------
+        array (size,)
+            In the order of `pack`.
+        """
+
+    @abstractmethod
+    def risk(self) -> float:
+        """Return (1/2) E (f(x) - f*(x))^2."""
+
+    @abstractmethod
+    def cosines(self) -> Array:
+        """Return the cosines of all neurons and teacher units.
+
+        Returns
+        -------
+        array (K, M)
+            R_jn/sqrt(Q_jj T_nn); 0 for neurons with v_j = 0.
+        """
+
+    def overlap(self) -> float:
+        """Return the mean over teacher units n of max_j R_jn/sqrt(Q_jj T_nn)."""
+        return float(self.cosines().max(axis=0).mean())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class OrderParameters:
-    """State of the ODE: a (K,), Q (K, K) and R (K, M), beside the teacher's c (M,) and T (M, M)."""
+class OrderParameters(FlowState):
+    """State of an ODE: a (K,), Q (K, K) and R (K, M), beside the teacher's c (M,) and T (M, M)."""
 
     a: Array
     Q: Array
@@ -140,7 +175,6 @@ class OrderParameters:
         return np.concatenate([self.a, self.Q.ravel(), self.R.ravel()])
 
     def unpack(self, flat: Array) -> Self:
-        """Return the state of a vector of `pack`, with this teacher."""
         K, M = self.R.shape
         a, Q, R = flat[:K], flat[K : K + K * K], flat[K + K * K :]
         return replace(self, a=a, Q=Q.reshape(K, K), R=R.reshape(K, M))
@@ -155,46 +189,49 @@ class OrderParameters:
         """
         return np.block([[self.Q, self.R], [self.R.T, self.T]])
 
-    def risk(self) -> float:
-        """Return (1/2) E (f(x) - f*(x))^2."""
-        b = np.concatenate([self.a, -self.c])
-        return max(0.5 * float(b @ self._means() @ b), 0.0)
+    def cosines(self) -> Array:
+        return _cosines(self.R, np.diagonal(self.Q), np.diagonal(self.T))
 
-    def overlap(self) -> float:
-        """Return the mean over teacher units n of max_j R_jn/sqrt(Q_jj T_nn)."""
-        sizes = np.sqrt(np.maximum(np.diagonal(self.Q), 0.0))[:, None] * np.sqrt(
-            np.diagonal(self.T)
-        )
-        cosines = np.divide(self.R, sizes, out=np.zeros_like(self.R), where=sizes > 0.0)
-        return float(cosines.max(axis=0).mean())
 
-    def slope(self) -> Array:
-        """Return the time derivative of the state: the ODE's right-hand side.
+def _cosines(R: Array, squares: Array, teacher_squares: Array) -> Array:
+    """Return R_jn over the lengths of both rows, 0 for rows that are 0."""
+    sizes = np.sqrt(np.maximum(squares, 0.0))[:, None] * np.sqrt(teacher_squares)
+    return np.asarray(np.divide(R, sizes, out=np.zeros_like(R), where=sizes > 0.0))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ReluState(FlowState):
+    """State of the ODE of ReLU neurons: a (K,) and W (K, r), in coordinates of all rows' span."""
+
+    a: Array
+    W: Array
+    teacher: ReluTeacher
+
+    def pack(self) -> Array:
+        """Return what moves in the state as one vector.
 
         Returns
         -------
-        array (K + K^2 + K M,)
-            d(a, Q, R)/dt in the order of `pack`.
+        array (K + K r,)
+            a, then W row by row.
         """
-        K, (d_a, D) = self.a.size, self._velocities()
-        products = D @ self.products()  # dR/dW times all rows
-        dQ = products[:, :K] + products[:, :K].T - self._squares()
-        return -np.concatenate([d_a, dQ.ravel(), products[:, K:].ravel()])
+        return np.concatenate([self.a, self.W.ravel()])
 
-    def _means(self) -> Array:
-        """Return the means of products of all neurons, (K + M, K + M)."""
-        C = self.products()
-        return pair_means(C, angles_of_products(C))
+    def unpack(self, flat: Array) -> Self:
+        K = self.a.size
+        return replace(self, a=flat[:K], W=flat[K:].reshape(self.W.shape))
 
-    def _velocities(self) -> tuple[Array, Array]:
-        """Return the gradient of the risk in a (K,), and in W as coefficients (K, K + M)."""
-        C = self.products()
-        b = np.concatenate([self.a, -self.c])
-        return velocities(self.a, b, C, angles_of_products(C))
+    def slope(self) -> Array:
+        d_a, d_W = self.teacher.gradient(self.a, self.W)
+        return -np.concatenate([d_a, d_W.ravel()])
 
-    def _squares(self) -> Array:
-        """Return what the squares of steps add to dQ/dt, (K, K): nothing for a flow."""
-        return np.zeros_like(self.Q)
+    def risk(self) -> float:
+        return self.teacher.risk(self.a, self.W)
+
+    def cosines(self) -> Array:
+        V = self.teacher.V
+        return _cosines(self.W @ V.T, (self.W**2).sum(axis=1), (V**2).sum(axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,7 +276,7 @@ class Teacher(ABC):
     @abstractmethod
     def order_parameters(
         self, a: Array, W: Array, rate: float = 0.0, noise: float = 0.0
-    ) -> OrderParameters:
+    ) -> FlowState:
         """Return the state of the ODE at a student.
 
         Parameters
@@ -256,7 +293,7 @@ class Teacher(ABC):
 
         Returns
         -------
-        OrderParameters
+        FlowState
         """
 
     def overlaps(self, W: Array) -> tuple[Array, Array]:
@@ -292,6 +329,8 @@ class ReluTeacher(Teacher):
 
     def order_parameters(
         self, a: Array, W: Array, rate: float = 0.0, noise: float = 0.0
-    ) -> OrderParameters:
-        Q, R = self.overlaps(W)
-        return OrderParameters(a, Q, R, self.c, self.V @ self.V.T)
+    ) -> ReluState:
+        rows = np.concatenate([W, self.V])
+        if rows.shape[0] < rows.shape[1]:  # then the rows span less than all dimensions
+            rows = np.linalg.qr(rows.T).R.T
+        return ReluState(a, rows[: a.size], ReluTeacher(self.c, rows[a.size :]))

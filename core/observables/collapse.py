@@ -60,6 +60,7 @@ def measure_collapse(h: Array, W: Array, y: Array, outputs: Array) -> Collapse:
     0.0
     """
     k, classes = W.shape[0], y.astype(int)
+    h, W = _scale_to_one(h), _scale_to_one(W)
     means = np.array([h[classes == c].mean(axis=0) for c in range(k)])
     M, deviations = means - means.mean(axis=0), h - means[classes]
     lengths = np.linalg.norm(M, axis=1)
@@ -77,6 +78,11 @@ def measure_collapse(h: Array, W: Array, y: Array, outputs: Array) -> Collapse:
         duality=float(duality),
         nearest=float((outputs.argmax(axis=1) != squares.argmin(axis=1)).mean()),
     )
+
+
+def _scale_to_one(values: Array) -> Array:
+    """Return values over a power of two, the largest in [.5, 1): no square underflows then."""
+    return np.asarray(np.ldexp(values, -int(np.frexp(np.abs(values).max())[1])))
 
 
 def _measure_spread(deviations: Array, M: Array) -> float:

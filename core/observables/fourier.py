@@ -234,7 +234,8 @@ OBSERVABLES = (
     of_waves(
         "frequency_share",
         "single-frequency share",
-        "part of sum_j |theta_j|^3 of neurons with over .9 of their power at one frequency >= 1",
+        "part of sum_j |theta_j|^3 of neurons with over .9 of their power at one frequency >= 1; "
+        "undefined, as the shares of frequencies and phases, where all weights are 0",
         SOURCE,
         frequency_share,
         unit=SHARE,

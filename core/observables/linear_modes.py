@@ -205,7 +205,7 @@ ANY_DEPTH = "linear networks on real targets"
 MODE = Observable(
     "mode_strength",
     "strength of the mode",
-    "<s/|s|, beta>, f(x) = <beta, x>, s = X'y/(n c), c = tr(X'X)/(n d)",
+    "<s/|s|, beta>, f(x) = <beta, x>, s = X'y/(n c), c = tr(X'X)/(n d); undefined for s = 0",
     SAXE,
     mode_strength,
     applies=has_mode,
@@ -282,7 +282,7 @@ OBSERVABLES = (
     Observable(
         "mode_angle",
         "angle to the target",
-        "angle of beta, f(x) = <beta, x>, and s",
+        "angle of beta, f(x) = <beta, x>, and s; undefined where one of them is 0",
         SAXE,
         mode_angle,
         unit="degrees",

@@ -1,7 +1,7 @@
 """Margins over norms of W other than l_2: largest entry, operator norm, sum of entries.
 
 Each is min_i p_i over the L-th power of the norm whose steepest descent maximises it
-(core.dynamics.steepest).
+(core.dynamics.steepest). All are undefined where W = 0.
 """
 
 from __future__ import annotations

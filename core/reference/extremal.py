@@ -21,12 +21,11 @@ So no linear program is solved, which at a boundary of [al, 1] would end with an
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import comb
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +35,6 @@ from core.network.activation import LEAKY, RELU
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.margin import Bracket, Reference, absent_bracket, data_key, exact_bracket
 
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
@@ -47,6 +45,7 @@ MOST_PATTERNS = 4_000_000  # sign vectors that are examined: about a minute
 ZERO = 1e-10
 SLACK = 1e-8  # tolerance of eta in [al, 1]
 ROUNDING = 1e-13  # of sum_k |y_k| |x_k| / n: the error of an inner product with D0
+LATE = "The extremal vectors were not all found within the time limit; allow more time."
 MAXIMUM, MINIMUM, SADDLE = "maximum", "minimum", "saddle"
 
 
@@ -115,7 +114,11 @@ def growth_rate(u: Array, X: Array, y: Array, slope: float = 0.0) -> Array:
 
 
 def extremal_vectors(
-    X: Array, y: Array, slope: float = 0.0, every_pattern: bool = False
+    X: Array,
+    y: Array,
+    slope: float = 0.0,
+    every_pattern: bool = False,
+    watch: CancelToken | None = None,
 ) -> tuple[Extremal, ...]:
     """Return all extremal vectors, by increasing value.
 
@@ -132,6 +135,8 @@ def extremal_vectors(
         Slope of phi on the left, in [0, 1).
     every_pattern : bool
         Examine all 3^n sign vectors instead, as another route to the same vectors.
+    watch : CancelToken, optional
+        Cancellation, and the time limit.
 
     Returns
     -------
@@ -141,7 +146,7 @@ def extremal_vectors(
     Raises
     ------
     InputError
-        More than MOST_PATTERNS sign vectors, or `slope` outside [0, 1).
+        More than MOST_PATTERNS sign vectors, `slope` outside [0, 1), or the time limit is over.
 
     Examples
     --------
@@ -159,10 +164,11 @@ def extremal_vectors(
         return ()
     basis = _row_space(X[indices])
     rows, targets = X[indices] @ basis, y[indices] / len(y)
-    patterns = _all_patterns(len(indices)) if every_pattern else _patterns_at_rays(rows)
+    watch = watch or CancelToken(np.inf)
+    patterns = _all_patterns(len(indices)) if every_pattern else _patterns_at_rays(rows, watch)
     vectors = [
         Extremal(basis @ u, value, _signs(X, basis @ u), kind)
-        for u, value, kind in _accept_candidates(rows, targets, slope, patterns, X.shape[1])
+        for u, value, kind in _accept_candidates(rows, targets, slope, patterns, X.shape[1], watch)
     ]
     return tuple(sorted(vectors, key=lambda one: one.value))
 
@@ -196,6 +202,13 @@ def _too_many(count: int, n: int, d: int) -> InputError:
     )
 
 
+def _check(watch: CancelToken) -> None:
+    """Raise CancelledError if cancelled, and InputError if the time limit is over."""
+    watch.check()
+    if watch.timed_out:
+        raise InputError(LATE)
+
+
 def _all_patterns(n: int) -> Signs:
     """Return all 3^n vectors of signs -1, 0 and 1. Raises InputError for too many."""
     if 3**n > MOST_PATTERNS:
@@ -203,7 +216,7 @@ def _all_patterns(n: int) -> Signs:
     return np.array([*product((-1, 0, 1), repeat=n)], dtype=np.int8)
 
 
-def _patterns_at_rays(X: Array) -> Signs:
+def _patterns_at_rays(X: Array, watch: CancelToken) -> Signs:
     """Return the sign vectors of all cells and faces of the arrangement, (count, n)."""
     n, d = X.shape
     if (count := 2 * comb(n, d - 1) * 3 ** (d - 1)) > MOST_PATTERNS:
@@ -211,6 +224,7 @@ def _patterns_at_rays(X: Array) -> Signs:
     patterns: set[bytes] = set()
     visited: set[bytes] = set()
     for ray in _rays(X):
+        _check(watch)
         if ray.tobytes() in visited:
             continue
         visited.add(ray.tobytes())
@@ -250,7 +264,7 @@ def _rays(X: Array) -> Iterator[Signs]:
 
 
 def _accept_candidates(
-    X: Array, w: Array, slope: float, patterns: Signs, d: int
+    X: Array, w: Array, slope: float, patterns: Signs, d: int, watch: CancelToken
 ) -> Iterator[tuple[Array, float, str]]:
     """Yield u, G(u) and the kind for each sign vector whose candidate is extremal.
 
@@ -261,6 +275,7 @@ def _accept_candidates(
     order = np.lexsort(zero.T)
     starts = np.flatnonzero(np.r_[True, (np.diff(zero[order].astype(np.int8), axis=0) != 0).any(1)])
     for rows in np.split(order, starts[1:]):
+        _check(watch)
         B = np.flatnonzero(zero[rows[0]])
         signs = patterns[rows]
         null = _null_space(X[B], X.shape[1])
@@ -334,63 +349,3 @@ def _distinct_directions(X: Array) -> Array:
         if not (np.linalg.norm(rejections, axis=1) <= ZERO).any():
             chosen.append(index)
     return np.asarray(units[chosen])
-
-
-# ---------------------------------------------------------------------------------- growth rates
-
-
-class GrowthRate(Reference, ABC):
-    """Maximum over |u| = 1 of sign * G(u), which some extremal vector attains."""
-
-    sign: ClassVar[float]
-    source = "boursier25"
-    where = "real targets, the standard or bias network"
-
-    def applies(self, problem: Problem) -> bool:
-        return has_extremal(problem)
-
-    def key(self, problem: Problem) -> str:
-        return data_key(problem, problem.inputs, self._slope(problem))
-
-    def compute(self, problem: Problem, watch: CancelToken) -> Bracket:
-        watch.check()
-        try:
-            vectors = extremal_vectors(problem.inputs, problem.dataset.y, self._slope(problem))
-        except InputError as error:
-            return absent_bracket(str(error))
-        rates = [self.sign * one.value for one in vectors]
-        if max(rates, default=0.0) <= 0.0:
-            way = "above" if self.sign > 0.0 else "below"
-            return absent_bracket(
-                f"No extremal vector has G {way} 0: no neuron of this sign grows."
-            )
-        return exact_bracket(
-            max(rates), f"the largest of {len(rates)} extremal vectors, all enumerated"
-        )
-
-    def _slope(self, problem: Problem) -> float:
-        network = problem.network
-        assert isinstance(network, TwoLayer)
-        return network.activation.slope
-
-
-@final
-class PositiveGrowth(GrowthRate):
-    """Largest growth rate of neurons with a_j > 0."""
-
-    name = "extremal_plus"
-    title = "largest growth of positive neurons"
-    formula = "|D_+| = max over |u| = 1 of G(u), G(u) = (1/n) sum_k y_k phi(<u, x_k>)"
-    label = "|D_+|"
-    sign = 1.0
-
-
-@final
-class NegativeGrowth(GrowthRate):
-    """Largest growth rate of neurons with a_j < 0."""
-
-    name = "extremal_minus"
-    title = "largest growth of negative neurons"
-    formula = "|D_-| = max over |u| = 1 of -G(u), G(u) = (1/n) sum_k y_k phi(<u, x_k>)"
-    label = "|D_-|"
-    sign = -1.0

@@ -8,9 +8,9 @@ from operator import attrgetter
 from core.data.section import range_fault
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
-from core.reference.extremal import NegativeGrowth, PositiveGrowth
 from core.reference.global_margin import GlobalMargin
 from core.reference.global_margin_inf import GlobalMaximumMargin
+from core.reference.growth_rates import NegativeGrowth, PositiveGrowth
 from core.reference.intervals import BiasMargin
 from core.reference.l1_path import PathMargin
 from core.reference.leaky import LeakyOptimum

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
+from core.reference.cancel_token import CancelledError, CancelToken
 from core.reference.extremal import (
     MAXIMUM,
     MINIMUM,
@@ -192,3 +193,13 @@ def test_too_many_and_slopes_that_are_none_are_refused() -> None:
         extremal_vectors(X, y)
     with pytest.raises(InputError, match="from 0 to below 1"):
         extremal_vectors(X[:3, :2], y[:3], 1.0)
+
+
+def test_a_long_enumeration_ends_with_its_time_and_with_its_user() -> None:
+    X, y = gaussian(60, 4, 0)  # a minute
+    with pytest.raises(InputError, match="within the time limit; allow more time"):
+        extremal_vectors(X, y, watch=CancelToken(0.1))
+    watch = CancelToken()
+    watch.cancel()
+    with pytest.raises(CancelledError):
+        extremal_vectors(X, y, watch=watch)

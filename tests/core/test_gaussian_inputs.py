@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 
 from core.network.erf_inputs import ErfTeacher
 from core.network.gaussian_inputs import ReluTeacher, angles_of_rows, pair_means
+from core.observables.population import solve
 
 
 def drawn(
@@ -82,15 +83,23 @@ def test_a_dead_node_has_no_angle_and_does_not_move() -> None:
 
 
 def test_the_order_parameters_are_closed() -> None:
-    """dQ and dR by the chain rule from the gradient in W."""
-    a, W, teacher = drawn()
+    """dQ and dR are functions of (a, Q, R) alone, here by the arc cosine of products."""
+    a, W, teacher = drawn(d=40)
     state = teacher.order_parameters(a, W)
-    d_a, d_W = teacher.gradient(a, W)
-    dQ, dR = -d_W @ W.T - W @ d_W.T, -d_W @ teacher.V.T
-    wanted = np.concatenate([-d_a, dQ.ravel(), dR.ravel()])
-    assert np.allclose(state.slope(), wanted, rtol=1e-12, atol=1e-13)
-    assert state.risk() == pytest.approx(teacher.risk(a, W), rel=1e-12)
+    assert state.pack().size == 3 + 3 * 5  # two teacher units: rows in five dimensions
     assert np.array_equal(state.unpack(state.pack()).pack(), state.pack())
+    assert state.risk() == pytest.approx(teacher.risk(a, W), rel=1e-12)
+    rows, b = np.concatenate([W, teacher.V]), np.concatenate([a, -teacher.c])
+    lengths, C = np.linalg.norm(rows, axis=1), rows @ rows.T
+    angles = np.arccos(np.clip(C / lengths[:, None] / lengths, -1.0, 1.0))
+    D = np.outer(a, b) * (np.pi - angles[:3]) / (2.0 * np.pi)
+    along = np.outer(a, b * lengths) * np.sin(angles[:3]) / (2.0 * np.pi * lengths[:3, None])
+    D += np.pad(np.diag(along.sum(axis=1)), ((0, 0), (0, 2)))
+    slope = state.unpack(state.slope())
+    assert np.allclose(
+        slope.W @ state.W.T + state.W @ slope.W.T, -(D @ C[:, :3]) - (D @ C[:, :3]).T
+    )
+    assert np.allclose(slope.W @ state.teacher.V.T, -D @ C[:, 3:], rtol=1e-9)
 
 
 def test_the_ode_is_the_flow_of_any_dimension() -> None:
@@ -118,3 +127,43 @@ def test_the_ode_is_the_flow_of_any_dimension() -> None:
         atol=1e-13,
     ).y[:, -1]
     assert np.allclose(risks, state.unpack(end).risk(), rtol=1e-8)
+
+
+def reach_of_zero(a: float, r: float, angle: float) -> float:
+    """Return the time at which v reaches 0 before f* = -|x_1|, by ln |v| over int dt/|v|."""
+
+    def slope(_: float, state: np.ndarray) -> list[float]:
+        a, log_r, angle, _ = state
+        r = np.exp(log_r)
+        pull = (2.0 * np.sin(angle) + (np.pi - 2.0 * angle) * np.cos(angle)) / (2.0 * np.pi)
+        turn = a * np.sin(angle) * (np.pi - 2.0 * angle) / (2.0 * np.pi)
+        return [-r * (0.5 * a * r**2 + r * pull), -a * (0.5 * a * r + pull), turn, r]
+
+    start = [a, np.log(r), angle, 0.0]
+    return float(solve_ivp(slope, (0.0, 200.0), start, rtol=1e-11, atol=1e-13).y[3, -1])
+
+
+def test_the_ode_ends_where_a_neuron_reaches_zero() -> None:
+    a, r, angle = 1.0, 0.5, 0.5
+    teacher = ReluTeacher(-np.ones(2), np.array([(1.0, 0.0), (-1.0, 0.0)]))
+    W = r * np.array([(np.cos(angle), np.sin(angle))])
+    found = solve(teacher.order_parameters(np.array([a]), W), 10.0)
+    end = reach_of_zero(a, r, angle)
+    assert found.reach == pytest.approx(end, rel=1e-6)
+    risks = found.trace(lambda state: state.risk(), np.array([0.0, 0.999 * end, 1.001 * end]))
+    assert np.isfinite(risks).tolist() == [True, True, False]
+    # A neuron as long as its outer weight is never at 0: a^2 - |v|^2 stays.
+    balanced = solve(teacher.order_parameters(np.array([r]), W), 10.0)
+    assert balanced.reach == 10.0
+
+
+def test_a_saddle_is_left_at_its_rate() -> None:
+    """Products of such short neurons are below the tolerance, and their rows are not."""
+    teacher = ReluTeacher(np.ones(1), np.array([(1.0, 0.0)]))
+    lengths = []
+    for size in (1e-8, 1e-10):
+        W = size * np.array([(np.cos(1.0), np.sin(1.0))])
+        found = solve(teacher.order_parameters(np.array([size]), W), 12.0)
+        state = found.start.unpack(found.interpolate(12.0))
+        lengths.append(float(np.linalg.norm(state.W)))
+    assert lengths[0] / lengths[1] == pytest.approx(100.0, rel=1e-4)

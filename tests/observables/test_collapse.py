@@ -64,6 +64,14 @@ def test_dense_matrices_give_the_same() -> None:
     assert found.nearest == pytest.approx(wrong)
 
 
+def test_tiny_features_collapse_as_others() -> None:
+    """Squares of features of 1e-180 are below float64; a power of two changes no digit."""
+    generator, y = np.random.default_rng(4), np.arange(12) % 3
+    h, W = generator.standard_normal((12, 5)), generator.standard_normal((3, 5))
+    wanted = values(measure_collapse(h, W, y, h @ W.T))
+    assert values(measure_collapse(h * 2.0**-600, W * 2.0**-700, y, h @ W.T)) == wanted
+
+
 def test_equal_means_have_no_angle_and_no_warning() -> None:
     y = np.arange(6) % 3
     found = measure_collapse(np.ones((6, 4)), np.ones((3, 4)), y, np.ones((6, 3)))

@@ -79,6 +79,12 @@ def test_the_program_is_right_about_further_random_studies(
         pytest.param(9091, 386, id="a curvature beyond float64"),
         pytest.param(777, 437, id="an objective that is 0"),
         pytest.param(20261126, 431, id="at rest after the last comparison"),
+        pytest.param(20, 51, id="a neuron that reaches 0 before the end of its ODE"),
+        pytest.param(21, 51, id="extremal vectors that take a minute"),
+        pytest.param(24, 29, id="a linear network that starts at 0"),
+        pytest.param(25, 50, id="targets of 0"),
+        pytest.param(23, 14, id="weights that a penalty makes 0"),
+        pytest.param(24, 45, id="features with squares below float64"),
     ],
 )
 def test_defects_that_a_hunt_found_stay_mended(seed: int, number: int, tmp_path: Path) -> None:

@@ -11,11 +11,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from core.observables import margins, proofs
+from core.network.parametrisation import TwoLayer
+from core.network.standard import Standard
+from core.observables import margins, population, proofs
 from core.observables.certificates import step_error
 from core.observables.displacements import MOST_STEPS, companion_of
 from core.observables.edges import gradient_length
 from core.observables.extremal import vectors_of
+from core.observables.linear_modes import coefficients
 from core.observables.proof_potentials import batch_norm_reference, empty_cones
 from core.observables.registry import OBSERVABLES
 from core.observables.spectrum import displacement, singular_values
@@ -30,6 +33,7 @@ Array = NDArray[np.float64]
 BEYOND = 308.25  # log10 of the largest float64
 LARGEST_WEIGHT = 1e150  # whose square is not far from the largest float64
 LARGEST_NORMALISED = 1e100  # input whose third power is not far from the largest float64
+SMALLEST_END = 1e-6  # length of v, relative to the largest weight, at which its ODE may end
 SMALLEST_SLOPE = 1e-75
 SMALLEST_NORMALISED = 1e-100  # length of v whose third power is not far from the least float64
 
@@ -141,6 +145,17 @@ def unchecked(run: Run, index: int) -> bool:
     return all(np.isnan(step_error(run, frame)) for frame in range(first, index + 1))
 
 
+def beyond_solution(run: Run, index: int) -> bool:
+    """Return True after the end of the ODE, where a neuron of a ReLU network reaches v_j = 0."""
+    one = population.solution(run)
+    if run.t[index] <= one.reach or not isinstance(run.network, Standard):
+        return False
+    flat = one.interpolate(one.reach)
+    m = run.network.m
+    lengths = np.linalg.norm(flat[m:].reshape(m, -1), axis=1)
+    return bool(lengths.min() < SMALLEST_END * np.abs(flat).max())
+
+
 def no_head(run: Run, index: int) -> bool:
     """Return True for heads, and for users' networks that name no inner weights."""
     return not np.isfinite(run.network.directions(run.origin)).all()
@@ -211,12 +226,28 @@ def equal_gradients(run: Run, index: int) -> bool:
 
 def equal_means(run: Run, index: int) -> bool:
     """Return True if two classes have one mean of the features, or a class no example."""
-    U = run.network.nodes(run.parameters(index))[1]
-    h, y = np.maximum(run.inputs @ U.T, 0.0), run.dataset.y
+    network = run.network
+    assert isinstance(network, TwoLayer)
+    _, U = network.effective(run.parameters(index))
+    h, y = network.activation(run.inputs @ U.T), run.dataset.y
     means = [h[y == c].mean(axis=0) for c in range(run.network.k) if (y == c).any()]
     centre = np.mean(means, axis=0)
-    apart = [float(np.linalg.norm(mean - centre)) for mean in means]
+    apart = [float(np.abs(mean - centre).max()) for mean in means]
     return len(means) < run.network.k or min(apart) == 0.0
+
+
+def no_target(run: Run, index: int) -> bool:
+    """Return True for X'y = 0: the targets do not depend linearly on the inputs."""
+    return not (run.inputs.T @ run.dataset.y).any()
+
+
+def no_coefficients(run: Run, index: int) -> bool:
+    """Return True where a network without activation is 0."""
+    return not coefficients(run.network, run.parameters(index)).any()
+
+
+def zero_weights(run: Run, index: int) -> bool:
+    return not run.parameters(index).any()
 
 
 def before_any_slope(run: Run, index: int) -> bool:
@@ -227,6 +258,9 @@ def before_any_slope(run: Run, index: int) -> bool:
     return isinstance(dynamics, Adam) and run.steps[index] == 0
 
 
+OF_WAVES = [f"frequency_{one}" for one in ("share", "spread", "count")]
+OF_WAVES += ["phase_gap", "phase_gap_largest"]
+PREDICTED = [name for one in population.PREDICTIONS for name in one.names]
 UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "risk": (risk_beyond,),
     "log10_risk": (fits_exactly,),
@@ -272,6 +306,10 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "scalar_potential": (no_matched,),
     "batch_norm_potential": (inseparable,),
     "integration_error": (unchecked,),
+    "mode_strength": (no_target,),
+    "mode_angle": (no_target, no_coefficients),
+    **dict.fromkeys((*OF_WAVES, "margin_linf", "margin_spectral", "margin_l1"), (zero_weights,)),
+    **dict.fromkeys(PREDICTED, (beyond_solution,)),
     "kernel_alignment": (dead_gradient, zero_targets),
     "centred_alignment": (dead_gradient, equal_gradients),
     "kernel_rank": (dead_gradient,),
