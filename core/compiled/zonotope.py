@@ -252,6 +252,47 @@ def descend_until_bounded(
 
 
 @compile_kernel
+def move_to_next(K: Array, split: int, u: Array, g: Array, place: Array) -> float:
+    """Move from a node to its next child, or back if place says that both are done.
+
+    Parameters
+    ----------
+    K : array (n, n)
+        BB'.
+    split : int
+        Number of rows with c_i > 0.
+    u, g : array (n,)
+        Coordinates and K u, updated in place.
+    place : array of int (2 split + 3,)
+        As of `explore`, updated in place; place[0] is -1 after the last node.
+
+    Returns
+    -------
+    float
+        Change of |w|^2.
+    """
+    free = place[0]
+    if place[1 + free] == 2:
+        place[1 + free] = 0
+        if free == split:
+            place[0] = -1
+            return 0.0
+        change = shift(K[free], free, 0.5 - u[free], u, g)
+        place[0] = free + 1
+        return change
+    bit = free - 1
+    if place[1 + free] == 0:
+        place[2 + split + free] = 1 if g[bit] > 0.0 else 0
+    else:
+        place[2 + split + free] = 1 - place[2 + split + free]
+    place[1 + free] += 1
+    change = shift(K[bit], bit, place[2 + split + free] - u[bit], u, g)
+    place[0] = free - 1
+    place[free] = 0
+    return change
+
+
+@compile_kernel
 def explore(
     K: Array,
     split: int,
@@ -277,8 +318,9 @@ def explore(
     place.
     """
     size = refresh(K, u, g)
-    free, nodes = place[0], 0
+    nodes = 0
     while nodes < budget:
+        free = place[0]
         if place[1 + free] == 0:
             nodes += 1
             bound = bound_below_node(size, spread[free], free, g)
@@ -291,22 +333,7 @@ def explore(
                     best[i] = u[i]
             if bound <= limit[0]:
                 place[1 + free] = 2
-        if place[1 + free] == 2:
-            place[1 + free] = 0
-            if free == split:
-                place[0] = -1
-                return nodes
-            size += shift(K[free], free, 0.5 - u[free], u, g)
-            free += 1
-        else:
-            bit = free - 1
-            if place[1 + free] == 0:
-                place[2 + split + free] = 1 if g[bit] > 0.0 else 0
-            else:
-                place[2 + split + free] = 1 - place[2 + split + free]
-            place[1 + free] += 1
-            size += shift(K[bit], bit, place[2 + split + free] - 0.5, u, g)
-            free -= 1
-            place[1 + free] = 0
-        place[0] = free
+        size += move_to_next(K, split, u, g, place)
+        if place[0] < 0:
+            break
     return nodes

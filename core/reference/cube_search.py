@@ -1,8 +1,7 @@
-"""Networks with inner weights in the cube |v|_inf <= 1 by local search, and bounds of their price.
+"""Networks with inner weights in the cube |v|_inf <= 1 by local search.
 
 The price of weights q is the largest |sum_i q_i y_i relu(<v, x_i>)| over the cube. Climbing finds
-columns of a linear program, but no bound: on 64 points in 20 dimensions it stayed 5 % below the
-price that branch and bound found.
+columns of a linear program, but no bound of it (core.reference.cube_price).
 """
 
 from __future__ import annotations
@@ -17,28 +16,29 @@ from core.reference.cancel_token import CancelToken
 from core.reference.ellipsoids import Saddle
 from core.reference.generation import select_distinct_directions
 from core.reference.master import Master
-from core.reference.programs import DIGITS, Program, solve_program
+from core.reference.programs import Program, solve_program
 
 Array = NDArray[np.float64]
 STARTS, STEPS = 200, 60  # ascents, and steps of each
 POLISHED, POLISHES = 12, 8  # best ends of ascents that are polished, and linear programs of each
 ADDED = 40
 SMOOTHING = 0.85  # of the best q so far in the one that is priced
+RELEASE = 0.7  # factor of it in each round without a gain
 CLOSE = 1e-4
 IDLE = 10  # rounds with a relative gain below 1e-4 before the search stops
 MOST_ROUNDS = 100
-KEPT = 3  # weights q whose prices get a bound
 SUPPORT = 1e-6  # of the largest q_i
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class CubeSearch:
-    """Margin and number of neurons of the best network, and weights (k, n) of low climbed price."""
+    """Margin and number of neurons of the best network, and weights q (n,) of low climbed price."""
 
     lower: float
     n_neurons: int
     q: Array
+    price: float
 
 
 def ascend_in_cube(x: Array, c: Array, V: Array, watch: CancelToken) -> tuple[Array, Array]:
@@ -118,174 +118,96 @@ def polish_in_cube(x: Array, c: Array, v: Array, watch: CancelToken) -> tuple[Ar
 
 
 @final
-class _Search:
-    """Column generation in the cube."""
+class CubeGeneration:
+    """Column generation in the cube on points x (n, d), y (n,), from the network of a saddle.
 
-    def __init__(self, x: Array, y: Array, watch: CancelToken) -> None:
-        self._x, self._y, self._watch = x, y, watch
+    `result` is that of the last `run`.
+    """
+
+    def __init__(self, x: Array, y: Array, saddle: Saddle) -> None:
+        self._x, self._y = x, y
         self._generator = np.random.default_rng(0)
         self._master = Master(len(x))
-        self.columns = np.zeros((0, len(x)))
+        self._columns = np.zeros((0, len(x)))
         self._winners = {sign: np.zeros((0, x.shape[1])) for sign in (1.0, -1.0)}
+        self.result = CubeSearch(-np.inf, 0, saddle.q, np.inf)
+        if len(saddle.a):
+            self.add(saddle.V / np.abs(saddle.V).max(axis=1)[:, None], np.sign(saddle.a))
 
     def add(self, V: Array, signs: Array) -> None:
-        """Append the columns of neurons V (k, d) with outer weights of the `signs` (k,)."""
-        new = signs[:, None] * self._y * np.maximum(V @ self._x.T, 0.0)
-        self.columns = np.vstack([self.columns, new])
-        self._master.add(new)
+        """Append the columns of neurons V (k, d) with outer weights of the `signs` (k,).
 
-    def price(self, q: Array, floor: float) -> float:
+        Later climbs start at them too.
+        """
+        new = signs[:, None] * self._y * np.maximum(V @ self._x.T, 0.0)
+        self._columns = np.vstack([self._columns, new])
+        self._master.add(new)
+        for sign, winners in self._winners.items():
+            self._winners[sign] = np.vstack([winners, V[signs == sign]])
+
+    def _price(self, q: Array, floor: float, watch: CancelToken) -> float:
         """Add columns of high price at q, and return the highest that was found."""
         x, y = self._x, self._y
         n, d = x.shape
         c = np.where(q > SUPPORT * q.max(), q, 0.0) * y
         is_used = c != 0.0
-        highest = float((self.columns @ q).max(initial=0.0))
+        highest = float((self._columns @ q).max(initial=0.0))
         for sign in (1.0, -1.0):
             spanned = self._generator.standard_normal((STARTS // 2, n)) * q @ x
             spanned /= np.abs(spanned).max(axis=1)[:, None]
             free = self._generator.choice([-1.0, 1.0], (STARTS // 2, d))
             starts = np.vstack([free, spanned, self._winners[sign]])
-            V, values = ascend_in_cube(x[is_used], sign * c[is_used], starts, self._watch)
+            V, values = ascend_in_cube(x[is_used], sign * c[is_used], starts, watch)
             first = select_distinct_directions(_normalise_rows(V), values, 0.0, POLISHED)
-            ends = [polish_in_cube(x[is_used], sign * c[is_used], V[k], self._watch) for k in first]
+            ends = [polish_in_cube(x[is_used], sign * c[is_used], V[k], watch) for k in first]
             V = np.vstack([V, *(v[None] for v, _ in ends)])
             values = np.r_[values, [value for _, value in ends]]
             best = select_distinct_directions(_normalise_rows(V), values, floor, ADDED)
-            self._winners[sign] = V[best]
+            self._winners[sign] = np.zeros((0, d))
             highest = max(highest, float(values.max()))
             if len(best):
                 self.add(V[best], np.full(len(best), sign))
         return highest
 
-    def solve(self) -> tuple[Array, float, int]:
+    def _solve(self) -> tuple[Array, float, int]:
         """Return q, the margin and the number of neurons of the best network on the columns."""
         solution = self._master.solve()
         n_neurons = int((solution.weights > 0.0).sum())
-        return solution.q, float((solution.weights @ self.columns).min()), n_neurons
+        return solution.q, float((solution.weights @ self._columns).min()), n_neurons
+
+    def run(self, watch: CancelToken) -> CubeSearch:
+        """Add columns until the network's margin meets the climbed price of some q.
+
+        Parameters
+        ----------
+        watch : CancelToken
+            Cancellation token; once it has timed out, the search returns its best result.
+
+        Returns
+        -------
+        CubeSearch
+        """
+        lower, n_neurons = self.result.lower, self.result.n_neurons
+        q = best = self.result.q
+        above, idle = np.inf, 0
+        for _ in range(MOST_ROUNDS):
+            # At the same q again no new column would be found.
+            share = SMOOTHING * RELEASE**idle
+            mixed = share * best + (1.0 - share) * q
+            price = self._price(mixed, 0.9 * max(lower, 0.0), watch)
+            if price < above:
+                best, above = mixed, price
+            q, margin, count = self._solve()
+            idle = 0 if margin > lower * (1.0 + 1e-4) else idle + 1
+            if margin > lower:
+                lower, n_neurons = margin, count
+            if watch.timed_out or idle >= IDLE or above - lower <= CLOSE * above:
+                break
+        self.result = CubeSearch(lower, n_neurons, best, above)
+        return self.result
 
 
 def _normalise_rows(V: Array) -> Array:
     """Return the rows divided by their lengths; rows of 0 stay."""
     lengths = np.linalg.norm(V, axis=1)[:, None]
     return np.asarray(V / np.where(lengths > 0.0, lengths, 1.0))
-
-
-def search_cube(x: Array, y: Array, saddle: Saddle, watch: CancelToken) -> CubeSearch:
-    """Return the best network found, and weights of the points of low price.
-
-    Parameters
-    ----------
-    x : array (n, d)
-        Points.
-    y : array (n,)
-        Labels +-1.
-    saddle : Saddle
-        Weights and network to start from.
-    watch : CancelToken
-        Cancellation token; once it has timed out, the search returns its best result.
-
-    Returns
-    -------
-    CubeSearch
-    """
-    search = _Search(x, y, watch)
-    if len(saddle.a):
-        search.add(saddle.V / np.abs(saddle.V).max(axis=1)[:, None], np.sign(saddle.a))
-    tried: list[tuple[float, Array]] = []
-    q = best = saddle.q
-    lower, n_neurons, idle = -np.inf, 0, 0
-    for _ in range(MOST_ROUNDS):
-        mixed = SMOOTHING * best + (1.0 - SMOOTHING) * q
-        tried.append((search.price(mixed, 0.9 * max(lower, 0.0)), mixed))
-        tried.sort(key=_bound_of)
-        best, above = tried[0][1], tried[0][0]
-        q, margin, count = search.solve()
-        idle = 0 if margin > lower * (1.0 + 1e-4) else idle + 1
-        if margin > lower:
-            lower, n_neurons = margin, count
-        if watch.timed_out or idle >= IDLE or above - lower <= CLOSE * above:
-            break
-    return CubeSearch(lower, n_neurons, np.array([one for _, one in tried[:KEPT]]))
-
-
-def _bound_of(pair: tuple[float, Array]) -> float:
-    """Return the price of a (price, q) pair, as key of a sort."""
-    return pair[0]
-
-
-def make_price_program(x: Array, c: Array) -> Program:
-    """Return the mixed-integer program max sum_i c_i relu(<v, x_i>) over the cube.
-
-    Its variables are v, s_i for relu(<v, x_i>), and for c_i > 0 whether <v, x_i> > 0.
-
-    Parameters
-    ----------
-    x : array (n, d)
-        Points.
-    c : array (n,)
-        Signed weights, none of them 0.
-
-    Returns
-    -------
-    Program
-    """
-    n, d = x.shape
-    positive, negative = np.flatnonzero(c > 0.0), np.flatnonzero(c < 0.0)
-    k = positive.size
-    size, unit_matrix = np.abs(x).sum(axis=1), np.eye(n)
-    big = np.diag(size[positive])
-    rows = np.vstack(
-        [
-            np.c_[-x[positive], unit_matrix[positive], big],
-            np.c_[np.zeros((k, d)), unit_matrix[positive], -big],
-            np.c_[x[negative], -unit_matrix[negative], np.zeros((n - k, k))],
-        ]
-    )
-    upper_bounds = np.r_[size[positive], np.zeros(n)]
-    lower = np.r_[np.full(d, -1.0), np.zeros(n + k)]
-    upper = np.r_[np.ones(d), size, np.ones(k)]
-    cost = np.r_[np.zeros(d), c, np.zeros(k)]
-    return Program(cost, rows, upper_bounds, lower, upper, np.arange(d + n, d + n + k))
-
-
-def bound_price(x: Array, y: Array, search: CubeSearch, enough: float, watch: CancelToken) -> float:
-    """Return an upper bound of the least of several prices, if it is below `enough`.
-
-    Parameters
-    ----------
-    x : array (n, d)
-        Points.
-    y : array (n,)
-        Labels +-1.
-    search : CubeSearch
-        Weights whose prices are bounded, one after another. Weights after one whose price is close
-        to `search.lower` are left out.
-    enough : float
-        Bound that is known.
-    watch : CancelToken
-        Cancellation, and the time limit, which all weights share. Late bounds hold, and are wider.
-
-    Returns
-    -------
-    float
-        Bound; `enough` if none is lower.
-    """
-    least = enough
-    for number, weights in enumerate(search.q):
-        if least - search.lower <= CLOSE * least:
-            break
-        q = np.where(weights > SUPPORT * weights.max(), weights, 0.0)
-        c, is_used = q / q.sum() * y, q > 0.0
-        bound = 0.0
-        for part, sign in enumerate((1.0, -1.0)):
-            n_open = 2 * (len(search.q) - number) - part
-            seconds = max(watch.limit - watch.seconds, 0.0) / n_open
-            answer = solve_program(
-                make_price_program(x[is_used], sign * c[is_used]), watch.with_timeout(seconds)
-            )
-            bound = max(bound, answer.bound * (1.0 + DIGITS) + DIGITS * search.lower)
-            if bound >= least:
-                break
-        least = min(least, bound)
-    return least

@@ -25,18 +25,18 @@ from core.reference.pricing import climb_price
 
 Array = NDArray[np.float64]
 # Powers of the smoothed maximum: first, growth per round, last.
-LEAST_POWER, GROWTH, MOST_POWER = 20.0, 1.4, 2000.0
-FIRST, MIXED = 10, 0.03  # other q of the first pool; fraction of equal weights in each start
+LEAST_POWER, GROWTH, MOST_POWER = 20.0, 1.2, 2000.0
+FIRST, MIXED = 10, 0.005  # other q of the first pool; fraction of equal weights in each start
 SMOOTHING = 0.5  # weight of the best q and Lam so far in the priced ones
 FLOOR = 1e-3  # fraction of I/d in Lam
 STARTS, ADDED, POINTS_RETAINED = 120, 40, 1500
 LAST, LAST_POWER = 3, 100.0  # fits of the network: higher powers do not improve them
 STEPS = 80  # L-BFGS steps per round
-MOST_ROUNDS = 40
+MOST_ROUNDS = 80
 AGAIN = 2 * ADDED  # last directions found, from which the climb restarts
 NODES, SMALLEST = 200, 1e-5  # of the network: largest number of neurons, least weight of a neuron
 WORTH = 1e-4  # relative: smaller decreases of the price are no progress
-IDLE = 6  # rounds without progress before the search stops
+IDLE = 12  # rounds without progress before the search stops
 
 
 @final

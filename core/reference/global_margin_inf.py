@@ -6,7 +6,7 @@ Elsewhere the lower end is a network whose neurons a local search has found, and
 smaller of
 
 - gamma_gl of the points D^-1/2 x_i, D diagonal of trace 1, since v'Dv <= 1 in the cube, and
-- the largest price in the cube of some weights q of the points, by branch and bound.
+- the largest price in the cube of some weights q of the points, by a tree search.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from core.problem.problem import Problem
 from core.reference.cancel_token import CancelToken
 from core.reference.corners import find_corner_parity
-from core.reference.cube_search import CubeSearch, bound_price, search_cube
+from core.reference.cube_price import close_bracket
+from core.reference.cube_search import CubeGeneration
 from core.reference.ellipsoids import find_saddle, square_roots
 from core.reference.global_margin import global_margin
 from core.reference.hull import explain_no_margin, pair_bound, rounding_bound
@@ -78,7 +79,7 @@ def bracket_by_vertices(x: Array, y: Array, near: float, watch: CancelToken) -> 
 
 
 def bracket_by_search(x: Array, y: Array, near: float, watch: CancelToken) -> Bracket:
-    """Return the bracket by a network, an ellipsoid around the cube, and branch and bound.
+    """Return the bracket by a network, an ellipsoid around the cube, and a tree search.
 
     Parameters
     ----------
@@ -99,18 +100,18 @@ def bracket_by_search(x: Array, y: Array, near: float, watch: CancelToken) -> Br
     size = float(np.abs(x).sum(axis=1).max())
     rows = x / size
     saddle = find_saddle(rows, y, watch.with_timeout(SADDLE_SHARE * watch.limit), diagonal=True)
-    search: CubeSearch = search_cube(
-        rows, y, saddle, watch.with_timeout(SEARCH_SHARE * watch.limit)
-    )
+    generation = CubeGeneration(rows, y, saddle)
+    search = generation.run(watch.with_timeout(SEARCH_SHARE * watch.limit))
     root, inverse = square_roots(saddle.Lam)
     part = watch.with_timeout(PROOF_SHARE * watch.limit)
     bracket = global_margin(rows @ inverse, y, part, columns=saddle.V @ root).bracket
     upper = bracket.upper * (1.0 + OFF) if bracket.certified else np.inf
     method = "a network, and gamma_gl of transformed points"
     if search.lower > 0.0:
-        proved = bound_price(rows, y, search, min(upper, near / size), watch)
-        if proved < upper:
-            upper, method = proved, "a network, and branch and bound over the cube"
+        D, least = np.diag(saddle.Lam).copy(), min(upper, near / size)
+        search, proved = close_bracket(rows, y, D, generation, least, watch)
+        if proved < least:
+            upper, method = proved, "a network, and a tree search over the cube"
     error = rounding_bound(sum(x.shape) + search.n_neurons, size)
     return _make_bracket(size * search.lower - error, size * upper + error, near, size, method)
 

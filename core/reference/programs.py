@@ -1,4 +1,4 @@
-"""Linear and mixed-integer programs by HiGHS, which a watch can interrupt at any time."""
+"""Linear programs by HiGHS, which a watch can interrupt at any time."""
 
 from __future__ import annotations
 
@@ -12,41 +12,35 @@ from core.reference.cancel_token import CancelledError, CancelToken
 
 Array = NDArray[np.float64]
 FEASIBLE = 1e-10  # violation of a bound or row that HiGHS accepts, at its smallest setting
-DIGITS = 1e-6  # relative error of a dual bound that such violations may cause
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """Program max <cost, v> with rows @ v <= most and lower <= v <= upper.
-
-    `integer` are the numbers of the variables that are integers.
-    """
+    """Program max <cost, v> with rows @ v <= most and lower <= v <= upper."""
 
     cost: Array
     rows: Array
     most: Array
     lower: Array
     upper: Array
-    integer: NDArray[np.intp] | None = None
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimum:
-    """Solution v, multipliers >= 0 of the rows (of linear programs), and upper bound of <cost, v>.
+    """Solution v and multipliers >= 0 of the rows.
 
     `finished` is False if the watch timed out; `v` is then possibly infeasible.
     """
 
     v: Array
     multipliers: Array
-    bound: float
     finished: bool
 
 
 def solve_program(program: Program, watch: CancelToken) -> Optimum:
-    """Solve a program by simplex, or by branch and bound.
+    """Solve a program by simplex.
 
     Raises CancelledError, and ArithmeticError if HiGHS finds no optimum.
     """
@@ -55,22 +49,18 @@ def solve_program(program: Program, watch: CancelToken) -> Optimum:
     model = _model(program)
     # A watch without time left interrupts immediately, as may happen in the last of several
     # programs.
-    for callback in (model.cbSimplexInterrupt, model.cbMipInterrupt):
-        callback.subscribe(_interrupt_of(watch))
+    model.cbSimplexInterrupt.subscribe(_interrupt_of(watch))
     watch.check()
     model.run()
     watch.check()
-    status, solution, info = model.getModelStatus(), model.getSolution(), model.getInfo()
+    status, solution = model.getModelStatus(), model.getSolution()
     finished = status == HighsModelStatus.kOptimal
     if not finished and status != HighsModelStatus.kInterrupt:
         raise ArithmeticError("HiGHS found no optimum of the program.")
     v = np.array(solution.col_value) if solution.value_valid else np.zeros(program.cost.size)
-    if program.integer is not None:
-        return Optimum(v, np.zeros(0), -float(info.mip_dual_bound), finished)
     # HiGHS minimises -cost: its multipliers have the opposite sign.
     multipliers = np.maximum(-np.array(solution.row_dual), 0.0)
-    bound = float(program.cost @ v) if finished else np.inf
-    return Optimum(v, multipliers, bound, finished)
+    return Optimum(v, multipliers, finished)
 
 
 def _interrupt_of(watch: CancelToken) -> Any:
@@ -91,7 +81,7 @@ def _interrupt_of(watch: CancelToken) -> Any:
 
 def _model(program: Program) -> Any:
     """Return the HiGHS model of a program, on one thread."""
-    from highspy import Highs, HighsLp, HighsVarType, MatrixFormat  # slow to load
+    from highspy import Highs, HighsLp, MatrixFormat  # slow to load
 
     count, size = program.rows.shape
     lp = HighsLp()
@@ -104,11 +94,6 @@ def _model(program: Program) -> Any:
     lp.a_matrix_.start_ = np.r_[0, np.cumsum(is_used.sum(axis=1))].astype(np.int32)
     lp.a_matrix_.index_ = np.nonzero(is_used)[1].astype(np.int32)
     lp.a_matrix_.value_ = program.rows[is_used]
-    if program.integer is not None:
-        kinds = [HighsVarType.kContinuous] * size
-        for place in program.integer:
-            kinds[place] = HighsVarType.kInteger
-        lp.integrality_ = kinds
     model = Highs()  # type: ignore[no-untyped-call]
     options = {"output_flag": False, "threads": 1, "primal_feasibility_tolerance": FEASIBLE}
     options |= {"dual_feasibility_tolerance": FEASIBLE}
