@@ -259,8 +259,7 @@ def explore_cube(
     int
         Nodes, with a minus sign after such a cell. The search is finished when place[0] = -1.
     """
-    size = refresh(K, u, g)
-    nodes, is_open = 0, False
+    size, nodes, is_open = refresh(K, u, g), 0, False
     while nodes < budget:
         free = place[0]
         if place[1 + free] == 0:
