@@ -63,7 +63,8 @@ class MirrorField:
         array (size,)
             (a, b, V), with the signs of the start.
         """
-        root = np.exp(0.5 * state[: self._m])
+        with np.errstate(over="ignore"):  # infinite where a run diverges
+            root = np.exp(0.5 * state[: self._m])
         return np.concatenate([self._signs * np.tile(root, 2), state[self._m :]])
 
     def outputs(self, state: Array) -> Array:

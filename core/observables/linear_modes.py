@@ -115,6 +115,7 @@ def mode_angle(run: Run, index: int) -> float:
     if not has_angle(run):
         return float("nan")
     s, beta = target(run), coefficients(run.network, run.parameters(index))
+    beta = beta / (float(np.abs(beta).max()) or 1.0)  # squares of 1e-200 are 0
     lengths = float(np.linalg.norm(beta)) * float(np.linalg.norm(s))
     if not lengths > 0.0:
         return float("nan")

@@ -85,6 +85,9 @@ def test_the_program_is_right_about_further_random_studies(
         pytest.param(25, 50, id="targets of 0"),
         pytest.param(23, 14, id="weights that a penalty makes 0"),
         pytest.param(24, 45, id="features with squares below float64"),
+        pytest.param(33, 11, id="coefficients with squares below float64"),
+        pytest.param(34, 52, id="mirror descent that diverges"),
+        pytest.param(37, 13, id="a predicted risk of 0"),
     ],
 )
 def test_defects_that_a_hunt_found_stay_mended(seed: int, number: int, tmp_path: Path) -> None:

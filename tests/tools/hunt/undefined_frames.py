@@ -20,7 +20,7 @@ from core.observables.edges import gradient_length
 from core.observables.extremal import vectors_of
 from core.observables.linear_modes import coefficients
 from core.observables.proof_potentials import batch_norm_reference, empty_cones
-from core.observables.registry import OBSERVABLES
+from core.observables.registry import OBSERVABLES, PREDICTIONS
 from core.observables.spectrum import displacement, singular_values
 from core.observables.testing import points_of
 from core.runs import Run
@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 BEYOND = 308.25  # log10 of the largest float64
 LARGEST_WEIGHT = 1e150  # whose square is not far from the largest float64
 LARGEST_NORMALISED = 1e100  # input whose third power is not far from the largest float64
+DEEPEST = 25.0  # decades between a risk and its rounding
 SMALLEST_END = 1e-6  # length of v, relative to the largest weight, at which its ODE may end
 SMALLEST_SLOPE = 1e-75
 SMALLEST_NORMALISED = 1e-100  # length of v whose third power is not far from the least float64
@@ -219,9 +220,12 @@ def zero_targets(run: Run, index: int) -> bool:
 
 
 def equal_gradients(run: Run, index: int) -> bool:
-    """Return True if all examples have one gradient: nothing is left when it is centred."""
+    """Return True if all examples have one gradient: nothing is left when it is centred.
+
+    Products of gradients lose differences below the root of the rounding.
+    """
     slopes = np.array([*run.network.output_slopes(run.parameters(index), run.inputs)])
-    return bool(np.ptp(slopes, axis=0).max() <= 1e-12 * np.abs(slopes).max())
+    return bool(np.ptp(slopes, axis=0).max() <= 1e-8 * np.abs(slopes).max())
 
 
 def equal_means(run: Run, index: int) -> bool:
@@ -246,6 +250,12 @@ def no_coefficients(run: Run, index: int) -> bool:
     return not coefficients(run.network, run.parameters(index)).any()
 
 
+def settled(run: Run, index: int) -> bool:
+    """Return True where the risk has fallen to rounding: a curve of it may be 0."""
+    risks = [margins.log10_risk(run, frame) for frame in (0, index)]
+    return risks[1] < max(risks[0], 0.0) - DEEPEST
+
+
 def zero_weights(run: Run, index: int) -> bool:
     return not run.parameters(index).any()
 
@@ -258,6 +268,7 @@ def before_any_slope(run: Run, index: int) -> bool:
     return isinstance(dynamics, Adam) and run.steps[index] == 0
 
 
+OF_RISK = [x for one in PREDICTIONS.values() if one.of == "log10_risk" for x in one.names]
 OF_WAVES = [f"frequency_{one}" for one in ("share", "spread", "count")]
 OF_WAVES += ["phase_gap", "phase_gap_largest"]
 PREDICTED = [name for one in population.PREDICTIONS for name in one.names]
@@ -306,6 +317,7 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "scalar_potential": (no_matched,),
     "batch_norm_potential": (inseparable,),
     "integration_error": (unchecked,),
+    **dict.fromkeys(OF_RISK, (settled,)),
     "mode_strength": (no_target,),
     "mode_angle": (no_target, no_coefficients),
     **dict.fromkeys((*OF_WAVES, "margin_linf", "margin_spectral", "margin_l1"), (zero_weights,)),
