@@ -78,7 +78,7 @@ SMALL_D = (
     literally("round(10 ^ (3 + 0.5 * c))", "round(10 ^ (1.5 + 0.25 * c))"),
     literally("10000", "100"),
 )
-STEPS = (2.0, 1.0, 0.01, 0.001, 3.8, 1.4)
+STEPS = (2.0, 1.0, 0.01, 0.5, 0.005, 0.001, 3.8, 1.4)
 EARLIER = r"until_log10_time\" = [\d.]+", 'until_log10_time" = 1.7'
 REVERSED = literally('"10 ^ c"', '"10 ^ (0 - c)"')
 
@@ -187,6 +187,8 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
             'run.seed=[0]; variant=["SAM"]',
             literally('"dynamics.rho" = 0.05', '"dynamics.rho" = 0.0'),
         ),
+        # Ends before Adam comes to its edge.
+        changed('run.seed=[0]; variant=["Adam, tanh"]', literally("1.30102999566", "0.0")),
     ),
     "damian21-label-noise": (
         changed(

@@ -169,6 +169,12 @@ def zero_node(run: Run, index: int) -> bool:
     return not all((length > 0.0).all() for length in lengths)
 
 
+def zero_unit(run: Run, index: int) -> bool:
+    """Return True if some u_j = (v_j, b_j) is 0, now or at the start."""
+    ends = (run.parameters(index), run.origin)
+    return not all(run.network.nodes(flat)[1].any(axis=1).all() for flat in ends)
+
+
 def fewer_parameters(count: int) -> Undefined:
     """Return a condition: the Hessian has fewer eigenvalues."""
     return lambda run, index: run.network.size < count
@@ -300,6 +306,7 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "balance": (no_balance,),
     "rotation": (no_head, zero_node),
     "least_rotation": (zero_node,),
+    "unit_rotation": (zero_unit,),
     "median_rotation": (zero_node,),
     "relative_norm": (no_nodes,),
     "stable_rank": (no_inner,),
