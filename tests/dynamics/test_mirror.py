@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from core.dynamics.integrator import Outcome
 from core.dynamics.mirror import ScalarMirror, SteppedMirror, features
+from core.dynamics.mirror_field import MirrorField
 from core.dynamics.registry import make_integrator, prepare
 from core.errors import InputError
 from core.observables.displacements import MOST_STEPS, companion_of, mirror_gap
@@ -312,3 +313,12 @@ def test_the_gap_exists_only_for_descent_on_a_b(tmp_path: Path) -> None:
         companion = companion_of(run)
         companion.steps = MOST_STEPS
         assert np.isnan(mirror_gap(run, 1))
+
+
+def test_parameters_beyond_float64_are_infinite_without_a_warning() -> None:
+    field = MirrorField(scalar(m=4))
+    state = field.state(scalar(m=4).physical_start())
+    state[0] = 1500.0
+    flat = field.flat(state)
+    assert np.isinf(flat[[0, 4]]).all()
+    assert np.isfinite(flat[1:4]).all()

@@ -160,6 +160,19 @@ def test_another_balanced_start_turns_towards_the_target(tmp_path: Path) -> None
         assert {"mode_matrix", "mode_matrix_residual"} <= set(scalar_columns(run))
 
 
+def test_the_angle_of_tiny_coefficients_is_that_of_others(tmp_path: Path) -> None:
+    """A factor changes no angle, also where squares of the coefficients are below float64."""
+    angles = []
+    for scale in (1e-3, 1e-170):
+        with recorded(tmp_path, {"init": "balanced", "scale": scale}) as run:
+            angles.append(float(OBSERVABLES["mode_angle"].value_at(run, 0)))
+            beta = float(OBSERVABLES["mode_strength"].value_at(run, 0))
+            assert 0.0 < abs(beta) < 10.0 * scale
+        (tmp_path / "run.msrun").unlink()
+    assert angles[0] > 1.0
+    assert angles[1] == pytest.approx(angles[0], rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("network", "tables", "sentence"),
     [
