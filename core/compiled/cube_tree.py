@@ -35,7 +35,17 @@ BLEND, COOLING, LEAST_BLEND = 0.3, 0.97, 1e-5  # part of the first D in a node's
 
 @compile_kernel
 def clip_coordinate(j: int, split: int, now: float, target: float) -> float:
-    """Return `target` within the interval of u_j: [0, 1], or beyond a decided value."""
+    """Return `target` within the interval of u_j: [0, 1], or beyond a decided value.
+
+    Parameters
+    ----------
+    j, split : int
+        Row, and number of rows with c_i > 0, which are decided.
+    now : float
+        u_j, on the side of the decision.
+    target : float
+        Value of a step without the interval.
+    """
     if j >= split:
         return min(1.0, max(0.0, target))
     if now > 0.5:
@@ -211,7 +221,18 @@ def bound_by_own_weights(
 def bound_node(
     K: Array, split: int, free: int, spread: float, limit: float, size: float, u: Array, g: Array
 ) -> tuple[float, float]:
-    """Return |w|_D^2 and the bound of a node, after a descent if it is needed."""
+    """Return |w|_D^2 and the bound of a node, after a descent if it is needed.
+
+    Parameters
+    ----------
+    K, split, free, spread, limit, size, u, g : arrays, ints and floats
+        As of `descend_in_cone`.
+
+    Returns
+    -------
+    tuple of float
+        |w|_D^2, and the bound of |w|_1^2 over the cells below the node.
+    """
     bound = bound_below_node(size, spread, free, g)
     if bound > limit:
         size = descend_in_cone(K, split, free, spread, limit, size, u, g)

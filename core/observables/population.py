@@ -173,7 +173,20 @@ class Solution:
     interpolate: Callable[[float], Array]
 
     def trace(self, value: Callable[[FlowState], float], t: Array) -> Array:
-        """Return a value of the states at times t (T,), NaN beyond the reach."""
+        """Return a value of the states at some times.
+
+        Parameters
+        ----------
+        value : function
+            Number of a state.
+        t : array (T,)
+            Times, >= 0.
+
+        Returns
+        -------
+        array (T,)
+            NaN beyond the reach.
+        """
         return np.array(
             [
                 value(self.start.unpack(self.interpolate(one))) if one <= self.reach else np.nan
