@@ -246,6 +246,14 @@ def equal_means(run: Run, index: int) -> bool:
     return len(means) < run.network.k or min(apart) == 0.0
 
 
+def equal_outer(run: Run, index: int) -> bool:
+    """Return True if all classes have the same outer weights."""
+    network = run.network
+    assert isinstance(network, TwoLayer)
+    A, _ = network.effective(run.parameters(index))
+    return not np.ptp(A, axis=1).any()
+
+
 def no_target(run: Run, index: int) -> bool:
     """Return True for X'y = 0: the targets do not depend linearly on the inputs."""
     return not (run.inputs.T @ run.dataset.y).any()
@@ -333,7 +341,8 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "centred_alignment": (dead_gradient, equal_gradients),
     "kernel_rank": (dead_gradient,),
     "kernel_distance": (dead_gradient,),
-    **dict.fromkeys(("nc1", "nc2_angles", "nc2_lengths", "nc3"), (equal_means,)),
+    **dict.fromkeys(("nc1", "nc2_angles", "nc2_lengths"), (equal_means,)),
+    "nc3": (equal_means, equal_outer),
 }
 """By an observable's name; one that is not here is finite at every frame of every run."""
 
