@@ -298,7 +298,10 @@ def allow_integration_error(run: Run, comparison: Comparison) -> Comparison:
 
 
 def _errors(run: Run, count: int) -> Array:
-    """Return the integration error at each frame, (T,); 0 if unknown."""
+    """Return the integration error at each frame, (count,).
+
+    Zeros if the run has none, or if a trace of `count` values is not one of the run's frames.
+    """
     from core.observables.registry import OBSERVABLES
 
     observable = OBSERVABLES["integration_error"]
