@@ -67,6 +67,7 @@ def frames_near_start(context: Context) -> Array:
     Returns
     -------
     array (T,) of bool
+        False at all frames if R is not known.
     """
     outer, inner = context.trace("outer_displacement"), context.trace("inner_displacement")
     within = inner < inner_radius(context.run)

@@ -175,7 +175,7 @@ class Context:
         return margin.bracket.lower if margin is not None and proved else NAN
 
     def upper(self, name: str) -> float:
-        """Return the upper end of a reference margin; NaN if unknown, or if none was found."""
+        """Return the upper end of a reference margin, proved or not; NaN if unknown."""
         margin = self.margins.get(name)
         return margin.bracket.upper if margin is not None and margin.bracket.exists else NAN
 

@@ -75,13 +75,13 @@ class Mixture:
 
 
 def n_fitting_neurons(n: int) -> int:
-    """Return the number of neurons on which q is optimised, for n examples."""
+    """Return the number of neurons on which q is optimised: WORK/n^2, from FEWEST to MOST."""
     return int(min(max(WORK / n**2, FEWEST), MOST))
 
 
 @cached_per_run
 def outer_transport(run: Run) -> Transport:
-    """Return the transport for a run's examples; its gamma is NaN if no q was found."""
+    """Return the transport for a run's examples; gamma NaN, direction 0 if no q exists."""
     x, y, m = run.dataset.x, run.dataset.y, run.network.m
     parts = run.network.unpack(run.origin)
     try:

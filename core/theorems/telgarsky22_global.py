@@ -133,7 +133,7 @@ def is_on_cones(run: Run) -> bool:
 
 
 def collapse_constants(context: Context) -> tuple[float, float, int]:
-    """Return (gamma_nc, eps, r) of the section."""
+    """Return gamma_nc, eps and r as the settings of the cones promise them, not as measured."""
     section = context.run.experiment.data
     assert isinstance(section, ConesData)
     return section.gamma_nc, section.eps, section.r

@@ -101,7 +101,7 @@ def has_covering_start(run: Run) -> bool:
 
 
 def cover_eps(context: Context) -> float:
-    """Return the smallest eps with m >= 2 (2/eps)^d ln(r/delta)."""
+    """Return the least eps with m >= 2 (2/eps)^d ln(r/delta), r the number of cones, else 4."""
     run = context.run
     r = collapse_constants(context)[2] if isinstance(run.experiment.data, ConesData) else 4
     ratio = run.network.m / (2.0 * common.log_term(r, context.delta))

@@ -127,6 +127,7 @@ def frames_after_crossing(context: Context) -> Array:
     Returns
     -------
     array (T,) of bool
+        False at all frames if gamma_ntk is not known.
     """
     distance = context.trace("distance")
     beyond = distance >= crossing_radius(context)

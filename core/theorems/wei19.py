@@ -65,7 +65,8 @@ def best_margin_name(run: Run) -> str:
 def best_margin(context: Context, upper: bool) -> float:
     """Return gamma*, half of `best_margin_name`, from above (`upper`) or below.
 
-    It is the paper's gamma* for m >= n + 1 (Proposition B.10).
+    It is the paper's gamma* for m >= n + 1 (Proposition B.10). NaN if unknown. The
+    lower end is proved, the upper one may not be.
     """
     name = best_margin_name(context.run)
     return 0.5 * (context.upper(name) if upper else context.lower(name))
