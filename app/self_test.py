@@ -204,7 +204,7 @@ class SelfTest:
         return self.program.window.grab().toImage() != self._picture
 
     def scrubbing(self) -> str:
-        """Check that the picture follows the time line in both directions."""
+        """Check that the picture follows the timeline in both directions."""
         program = self.program
         program.display.update_intent(playing=False, follow=False)
         start = time.perf_counter()

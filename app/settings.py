@@ -72,7 +72,7 @@ class Settings(BaseModel):
     follows_system: bool = True  # True if the window's palette follows the system's
     drawer: str = Field("", max_length=20)  # action key of the open drawer
     drawer_widths: dict[str, int] = Field({}, max_length=20)
-    times_open: bool = False  # True if the theorem time line is open
+    times_open: bool = False  # True if the theorem timeline is open
     recent: tuple[str, ...] = ()  # recent files, at most MOST_RECENT
     shortcuts: dict[str, str] = Field({}, max_length=500)  # changed shortcuts, by action key
     # Commands used in the palette, latest first.

@@ -55,7 +55,7 @@ class AppearanceController(QObject):
         self._actions: Mapping[str, QAction] = {}
         # Stored once: scaling the current size up and down would accumulate rounding errors.
         self._base_size = QApplication.font().pointSizeF()
-        self._before_lecture = "", False  # open drawer, and True if the time line was open
+        self._before_lecture = "", False  # open drawer, and True if the timeline was open
         self.follows_system = False
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_theme_changed)
         display.intent_changed.connect(self._on_intent_changed)
@@ -116,7 +116,7 @@ class AppearanceController(QObject):
     # ------------------------------------------------------------------------------ lecture
 
     def set_times(self, is_shown: bool) -> None:
-        """Show or hide the theorem time line."""
+        """Show or hide the theorem timeline."""
         self._window.times.setVisible(is_shown)
 
     def set_lecture(self, lecture: bool) -> None:

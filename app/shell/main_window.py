@@ -45,7 +45,7 @@ LOADING = "Loading the numerical libraries ..."
 
 @final
 class MainWindow(QMainWindow):
-    """Top bar, rail with drawers, plots, theorem time line, and transport with the status.
+    """Top bar, rail with drawers, plots, theorem timeline, and transport with the status.
 
     painted: the window is visible for the first time. dropped(names, add): files. closing: the
     user closes it; `may_close` decides.

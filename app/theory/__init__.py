@@ -1,1 +1,1 @@
-"""Reference margins and statements of the open runs: workers, panel and time line."""
+"""Reference margins and statements of the open runs: workers, panel and timeline."""

@@ -122,7 +122,7 @@ class TheoryController(QObject):
         return self._results.get(key, TheoryResults())
 
     def describe_reach(self, run: OpenRun) -> tuple[str, str]:
-        """Return in words when a run's hard margin reached 90 % of the promised one."""
+        """Return label and time at which a run reached 90 % of the promised margin, in words."""
         return self.results(run.key).describe_reach(run)
 
     # ------------------------------------------------------------------------------------- actions
@@ -328,7 +328,7 @@ class TheoryController(QObject):
             panel.note.setText(FAILED)
 
     def _show_times(self, heading: str, results: TheoryResults | None) -> None:
-        """Update the theorem time line; its heading names the run if several are shown."""
+        """Update the theorem timeline; its heading names the run if several are shown."""
         judgement = None if results is None else results.judgement
         lines = None if judgement is None else judgement.lines
         self._times.show_lines(heading, lines, results is not None)
@@ -373,14 +373,14 @@ class TheoryController(QObject):
         return tuple(one for one in self._unhidden_margins(self.results(key)) if one.is_drawable)
 
     def bound_curves_of(self, key: int) -> tuple[BoundCurve, ...]:
-        """Return the bounds drawn in a figure of a run."""
+        """Return the bounds of statements and of the final margin, drawn in a figure of a run."""
         from core.figures.options import BoundCurve
 
         names = self._display.view.wishes.shown_bounds
         return tuple(BoundCurve(*one[:4]) for one in self.results(key).shown_bound_traces(names))
 
     def sources_of(self, key: int) -> tuple[str, ...]:
-        """Return the sources of the drawn margins and judged statements of a run."""
+        """Return the sources of a run's drawn margins and judged statements, with repeats."""
         judgement = self.results(key).judgement
         assessments = judgement.assessments if judgement is not None else ()
         margins = [one.reference.source for one in self.drawn_margins_of(key)]

@@ -45,7 +45,8 @@ def bracket_final_margin(
 ) -> FinalBracket:
     """Bracket a run's final margin at its last frame, under the weakest condition.
 
-    Of a finished run the bracket `before` is reused; only its reference margin may have changed.
+    The result has no margin for a run without frames, or one that `refusal` excludes. Of a finished
+    run the bracket `before` is reused; only its reference margin may have changed.
     """
     from core.observables.final_margin import DRAWN, final_margin, refusal, upper_end
     from core.reference.gated_limits import FixedPattern
@@ -101,7 +102,7 @@ class FinalMargins(QObject):
         self.worker.close()
 
     def _judged_runs(self) -> dict[int, OpenRun]:
-        """Return the open runs with frames, without recordings in place of them."""
+        """Return the open runs with frames, except recordings that stand in for them, by key."""
         # Skip recordings shown in place of runs that wait for kernels.
         return {
             run.key: run

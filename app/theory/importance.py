@@ -34,7 +34,10 @@ RANKS = {verdict: rank for rank, verdict in enumerate(WORDS)}
 def sort_by_importance(
     assessments: Sequence[Assessment],
 ) -> tuple[tuple[Assessment, ...], tuple[Assessment, ...]]:
-    """Return the decided statements by verdict, the tightest of each first, and the others."""
+    """Return the decided statements and the others, both in the order of WORDS.
+
+    Within a verdict the tightest statement is first, and one of unknown ratio last.
+    """
     ranked = sorted(assessments, key=_rank)
     decided = tuple(one for one in ranked if one.verdict.value not in OPEN)
     return decided, tuple(ranked[len(decided) :])

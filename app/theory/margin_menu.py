@@ -16,7 +16,7 @@ from app.widgets.screen_text import greek, margin_tip
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
 
-NO_LINE = "Lines appear here once reference margins of an open run are computed."
+NO_LINE = "Lines appear here once the reference margins of an open run are computed."
 
 
 @final

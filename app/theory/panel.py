@@ -36,8 +36,8 @@ NO_STATEMENT = (
 )
 JUDGING = "Checking theorems ..."
 REACH_TIP = (
-    "Time at which the hard margin first reaches 90 % of the promised margin: the ring in the "
-    "margin view when margins are shown as shares."
+    "First time at which the hard margin reaches 90 % of the promised margin. The margin view "
+    "marks it with a ring when margins are shown as shares."
 )
 DELTA_TIP = "Failure probability \u03b4 of theorems that hold with probability 1 \u2212 \u03b4."
 CURRENT_TIP = "{heading} is the current run. Click the heading of another run to see its theory."
@@ -233,9 +233,9 @@ class TheoryPanel(QWidget):
         """Show margins, or a hint in place of them.
 
         The hint says that no run is open (`references` is None), that no reference applies, or that
-        they are being looked up (not `planned`).
+        the search for them is not finished (not `planned`).
         """
-        text = NO_MARGIN if planned else "Looking up reference margins ..."
+        text = NO_MARGIN if planned else "Finding reference margins ..."
         self.margins.hint.setText(NO_RUN if references is None else text)
         self.margins.show_margins(references or (), margins, current, stopped)
 

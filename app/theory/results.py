@@ -141,7 +141,7 @@ def _final_margin_tip(margin: FinalMargin) -> str:
             f"Upper bound at all times: {shown_number(margin.above_always)}, {margin.always}."
         )
     bound = margin.weakest_bound
-    lines.append(f"Upper bound {shown_number(bound.above)} while {bound.condition}.")
+    lines.append(f"Upper bound while {bound.condition}: {shown_number(bound.above)}.")
     examples = ", ".join(f"{i} ({shown_number(q, 2)})" for i, q in bound.examples[:SHOWN])
     nodes = "; ".join(
         f"{', '.join(map(str, one.nodes[:SHOWN]))} ({shown_number(one.weight, 2)})"

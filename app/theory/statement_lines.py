@@ -1,4 +1,4 @@
-"""Statements over time: when each holds, and how the theorem time line paints it.
+"""Statements over time: when each holds, and how the theorem timeline paints it.
 
 Each state has a shape as well as a colour.
 """
@@ -33,7 +33,7 @@ CONCLUSION = {
     "HOLDS": "the conclusion holds",
     "FAILS": "the conclusion does not hold",
     "OPEN": "the conclusion is undecided",
-    "SILENT": "the theorem says nothing about these times",
+    "SILENT": "the theorem says nothing",
 }
 # Words for a conclusion that only the last frame decides.
 AT_END = {"OPEN": "the conclusion concerns the end of the run only and is undecided"}
@@ -42,7 +42,7 @@ PREMISES = {
     "HOLDS": "the hypotheses hold",
     "FAILS": "the hypotheses do not hold",
     "OPEN": "the hypotheses are undecided",
-    "SILENT": "the theorem says nothing about these times",
+    "SILENT": "the theorem says nothing",
 }
 
 
@@ -176,7 +176,7 @@ def _make_stretches(
 def count_holding(
     lines: Sequence[StatementLine],
 ) -> tuple[tuple[float, float, int, bool], ...]:
-    """Count the statements that hold at each time: begin, end, count, and True if one is violated.
+    """Count the statements that hold at each time: start, end, count, and True if one is violated.
 
     A statement holds if its hypotheses and its conclusion do, and is violated if only the
     hypotheses do. Times are in the coordinate of core.problem.schedule, -inf for t = 0.
@@ -238,7 +238,7 @@ SHAPES = (
 LEGEND = (
     "Solid bar: the conclusion holds. Hatched bar: it does not hold. Dots: it is undecided. "
     "The thin line above each bar shows the hypotheses in the same way: solid, dashed or "
-    "dotted. Where nothing is drawn, the theorem says nothing about these times."
+    "dotted. Where nothing is drawn, the theorem says nothing about those times."
 )
 HATCH = 5.0  # pixels between strokes
 SWATCH = 22.0

@@ -236,7 +236,10 @@ class VerdictLine(QAbstractButton):
 
 
 def citation_of(assessment: Assessment) -> str:
-    """Cite the paper, and the statement's numbering in it."""
+    """Return authors, title and year of the paper, and the statement's number in it.
+
+    For a source that is no known paper, the number and the source.
+    """
     statement = assessment.statement
     source, _, section = statement.source.partition(",")
     paper = PAPERS.get(source.strip())

@@ -1,4 +1,4 @@
-"""Theorem time line: for each statement the times of its hypotheses and its conclusion.
+"""Theorem timeline: for each statement the times of its hypotheses and its conclusion.
 
 Under the slider and on its axis. It is painted once for each verdict; while a run plays only the
 line at the cursor moves.
@@ -42,9 +42,9 @@ from core.figures.palette import Palette
 from core.numbers import raise_powers
 
 TITLE = "Theorem timeline"
-NO_LINES = "No theorem for this run depends on time."
+NO_LINES = "No theorem that applies to this run depends on time."
 WAITING = "Checking theorems ..."
-NO_RUN = "Shows when each theorem holds, once a run is open."
+NO_RUN = "The times at which each theorem holds appear here once a run is open."
 SMALL = 0.88  # factor of the font size
 MOST_ROWS = 6  # visible rows; more need scrolling
 SIDE = 16.0
@@ -57,9 +57,9 @@ PRESSES = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 @final
 class TimeRows(QWidget):
-    """Rows of stretches of time, one for each statement; a click seeks the start of a stretch."""
+    """Rows of stretches of time, one for each statement; a click seeks a time or a stretch."""
 
-    moment_requested = Signal(float)  # start of the chosen stretch
+    moment_requested = Signal(float)  # clicked time, or start of the chosen stretch
     row_reached = Signal(int, int)  # top and bottom of the row with the keyboard cursor
 
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget) -> None:
@@ -128,7 +128,7 @@ class TimeRows(QWidget):
         return self._slider.moment_at(x - self._offset())
 
     def box_of(self, row: int, upper: bool, stretch: Stretch) -> QRectF:
-        """Return the rectangle of a stretch."""
+        """Return the rectangle of a stretch in its lane of a row, at least 2 pixels wide."""
         height = self.row_height()
         start, end = (self.x_of(moment) for moment in (stretch.start, stretch.end))
         top, bottom = UPPER if upper else LOWER
@@ -166,7 +166,7 @@ class TimeRows(QWidget):
             self.moment_requested.emit(stretch.start)
 
     def _is_time(self, place: QPointF) -> bool:
-        """Return True for a place beside a row's name, on the time axis."""
+        """Return True for a place in a row, right of the names; False below the last row."""
         row = int(place.y() // self.row_height())
         return 0 <= row < len(self.lines) and place.x() >= self.x_of(-math.inf)
 
@@ -340,7 +340,7 @@ class Legend(QWidget):
 
 @final
 class TheoremTimes(QWidget):
-    """Heading, legend and rows of the time line, a few rows high."""
+    """Heading, legend and rows of the timeline, a few rows high."""
 
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -19,7 +19,7 @@ START = "a ~ N(0, 1/m), V ~ N(0, I/d), c = 1"
 
 
 def is_normalised(run: Run) -> bool:
-    """Return True for the batch-norm network with the logistic or the exponential loss."""
+    """Return True for a batch-norm network that normalises, with logistic or exponential loss."""
     network = run.network
     return isinstance(network, BatchNorm) and network.normalise and run.loss.monotone
 
@@ -73,7 +73,7 @@ def bounded_inverses(run: Run) -> Hypothesis:
 
 
 def positive_start_margin(context: Context) -> Hypothesis:
-    """Return Assumption 1.2 with Delta_V = 0."""
+    """Return Assumption 1.2 with Delta_V = 0; undecided if no margin is known."""
     margin = start_margin(context)
     text = "Assumption 1.2: gamma = gamma_a + gamma_c > 0 (V at its start, Delta_V = 0)"
     is_known = not math.isnan(margin)
@@ -125,7 +125,10 @@ def needed_step(context: Context) -> float:
 
 
 def step_hypothesis(context: Context) -> Hypothesis:
-    """Return the hypothesis that the step is that of the theorems, to one part in a thousand."""
+    """Return the hypothesis that the step is that of the theorems, to one part in a thousand.
+
+    Undecided if gamma is not known.
+    """
     needed, present = needed_step(context), common.step_size(context.run)
     met = abs(present - needed) <= 1e-3 * needed if not math.isnan(needed) else None
     text = "step eta = 1/(28 eps_N gamma^(2/3) m^(1/3))"
@@ -133,7 +136,11 @@ def step_hypothesis(context: Context) -> Hypothesis:
 
 
 def training_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the common hypotheses of Theorems 2.1 and 2.2."""
+    """Return the common hypotheses of Theorems 2.1 and 2.2.
+
+    They are the logistic loss without a penalty, `standing_hypotheses`, Assumption 1.2, both bounds
+    on the width, R >= 8, and the step.
+    """
     run = context.run
     return (
         common.loss_is(run, "logistic"),
@@ -152,7 +159,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_sgd_error(context: Context) -> Comparison:
-    """Compare min over s < t of the test error with the bound that E.5 proves.
+    """Compare min over s < t of the test error with the upper bound that E.5 proves.
 
     2^23 eps_N^4/(gamma^2 t) + 4 ln(1/delta)/t.
     """
@@ -165,7 +172,7 @@ def compare_sgd_error(context: Context) -> Comparison:
 
 
 def compare_descent_error(context: Context) -> Comparison:
-    """Compare the test error with the bound of Theorem 2.2, an O(.).
+    """Compare the test error with the upper bound of Theorem 2.2, an O(.).
 
     2^17 m^(1/3) eps_N^4/(gamma^(1/3) t sqrt n) + 4 ln(1/delta)/t.
     """
@@ -178,7 +185,7 @@ def compare_descent_error(context: Context) -> Comparison:
 
 
 def compare_proved_error(context: Context) -> Comparison:
-    """Compare inf over s <= t of the error with 2^11/(gamma sqrt n) + 3 sqrt(ln(2/delta)/(2n))."""
+    """Test inf over s <= t of the error <= 2^11/(gamma sqrt n) + 3 sqrt(ln(2/delta)/(2n))."""
     n = context.run.dataset.n
     bound = common.divide(2.0**11, start_margin(context) * math.sqrt(n))
     bound += 3.0 * math.sqrt(math.log(2.0 / context.delta) / (2.0 * n))
@@ -195,20 +202,20 @@ def outer_radius(context: Context) -> float:
 
 
 def compare_sgd_outer(context: Context) -> Comparison:
-    """Compare |U_t - U_0|, U = (a, c), with `outer_radius` at every frame."""
+    """Test |U_t - U_0| <= `outer_radius` at every frame, U = (a, c)."""
     trace = context.trace("outer_displacement")
     return common.compare_all_frames("<=", outer_radius(context), trace, "outer_displacement")
 
 
 def compare_descent_outer(context: Context) -> Comparison:
-    """Compare |U_t - U_0|, U = (a, c), with 8 at every frame."""
+    """Test |U_t - U_0| <= 8 at every frame, U = (a, c)."""
     return common.compare_all_frames(
         "<=", 8.0, context.trace("outer_displacement"), "outer_displacement"
     )
 
 
 def compare_inner(context: Context) -> Comparison:
-    """Compare |V_t - V_0| with 1/(2 eps_N) at every frame."""
+    """Test |V_t - V_0| <= 1/(2 eps_N) at every frame."""
     bound = 1.0 / (2.0 * eps_n(context.run))
     return common.compare_all_frames(
         "<=", bound, context.trace("inner_displacement"), "inner_displacement"
@@ -224,20 +231,20 @@ def gaussian_start(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the standing assumptions of section 1.3, and Assumption 1.1."""
+    """Return the standing assumptions of section 1.3, |x_i - mu| <= 1 and START, and 1.1."""
     run = context.run
     return centred_ball(run), *gaussian_start(context), bounded_inverses(run)
 
 
 def compare_assumption_1_1(context: Context) -> Comparison:
-    """Compare max_j 1/N(v_j) at the start with eps_N."""
+    """Test max_j 1/N(v_j) <= eps_N at the start."""
     return common.compare_once(
         "<=", eps_n(context.run), largest_inverse(context.run), "smallest_normaliser"
     )
 
 
 def compare_assumption_1_2(context: Context) -> Comparison:
-    """Compare gamma with 0; undecided if not positive, since nothing says that it must be."""
+    """Test gamma > 0; undecided if it is not, since nothing says that it must be."""
     margin = start_margin(context)
     if margin > 0.0:
         return common.compare_once(">=", 0.0, margin)
@@ -257,7 +264,7 @@ def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_dyadic_margin(context: Context) -> Comparison:
-    """Compare the upper end of gamma_a with (sqrt(d)/40) sqrt(3/(4^(d+1) - 4))."""
+    """Test the upper end of gamma_a >= (sqrt(d)/40) sqrt(3/(4^(d+1) - 4))."""
     d = context.run.dataset.d
     # With the best a: the proof's choice has a negative margin unless m is far above 4^d.
     bound = math.sqrt(d) / 40.0 * math.sqrt(3.0 / (4.0 ** (d + 1) - 4.0))

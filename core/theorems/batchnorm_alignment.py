@@ -67,6 +67,7 @@ def frames_near_start(context: Context) -> Array:
     Returns
     -------
     array (T,) of bool
+        False at all frames if R is not known.
     """
     outer, inner = context.trace("outer_displacement"), context.trace("inner_displacement")
     within = inner < inner_radius(context.run)
@@ -117,7 +118,7 @@ AWAY = "no frame is within R and R_V of the start"
 
 @require_reference
 def compare_alignment(context: Context, reference: Reference) -> Comparison:
-    """Compare min_i <Ubar, d_U p_i(W_t)> with gamma sqrt(m)/2: item (1)."""
+    """Test min_i <Ubar, d_U p_i(W_t)> >= gamma sqrt(m)/2 at the frames near the start: item (1)."""
     run = context.run
     direction = np.zeros(run.network.size)
     # U = (a, c) comes first, like all homogeneous parameters (decision 0004).
@@ -132,7 +133,7 @@ def compare_alignment(context: Context, reference: Reference) -> Comparison:
 
 @require_reference
 def compare_progress(context: Context, reference: Reference) -> Comparison:
-    """Compare item (2) with r gamma sqrt(m)/4 at the frames near the start.
+    """Test item (2) >= r gamma sqrt(m)/4 at the frames near the start.
 
     Item (2): min_i <Ub, d_U p_i> - p_i + al <V_0 - V_t, d_V p_i>, Ub = U_0 + r Ubar.
     """
@@ -171,7 +172,7 @@ def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_outer_gradient(context: Context) -> Comparison:
-    """Compare max_i |grad_U p_i|^2, U = (a, c), at the last frame with 2^11 eps_N^4 m."""
+    """Test max_i |grad_U p_i|^2 <= 2^11 eps_N^4 m, U = (a, c), at the last frame."""
     run = context.run
     flat = run.physical_parameters(run.frames - 1)
     largest = 0.0
@@ -214,6 +215,8 @@ def sign_vectors(n: int) -> Array:
 def rademacher_complexity(inputs: Array, V: Array) -> float:
     """Return (1/n) E_eps max over j and both signs s of |sum_i eps_i relu(s <v_j, x_i - mu>)|.
 
+    `inputs` (n, d) are x_i - mu already, as a run's `inputs` of a batch-norm network, and V is
+    (m, d). E_eps is a mean over `sign_vectors`: exact for n <= MOST_SIGNS, else of a fixed draw.
     This is the Rademacher complexity of the networks with these V and |a_j c_j/N(v_j)|_1 <= 1,
     whose best choice puts all weight on one neuron.
     """
@@ -227,7 +230,7 @@ def rademacher_complexity(inputs: Array, V: Array) -> float:
 
 
 def compare_complexity(context: Context) -> Comparison:
-    """Compare the complexity of the networks near the last frame with the bound of the lemma.
+    """Compare the complexity of the networks near the last frame with the upper bound of the lemma.
 
     B = sum_j |a_j c_j|/N(v_j) and rho = |V_t - V_0| are those of the last frame.
     """

@@ -20,7 +20,7 @@ from core.theorems.statement import Comparison, Context, Hypothesis
 
 
 def compare_start_outputs(context: Context) -> Comparison:
-    """Compare max_i |p_i(W_0)| with 4 eps_N ln(n/delta)."""
+    """Test max_i |p_i(W_0)| <= 4 eps_N ln(n/delta)."""
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
     bound = 4.0 * eps_n(run) * common.log_term(run.dataset.n, context.delta)
@@ -28,7 +28,7 @@ def compare_start_outputs(context: Context) -> Comparison:
 
 
 def compare_start_outer(context: Context) -> Comparison:
-    """Compare |a_0| with 1 + sqrt(2 ln(1/delta)/m)."""
+    """Test |a_0| <= 1 + sqrt(2 ln(1/delta)/m)."""
     run = context.run
     a = run.network.unpack(run.origin)["a"]
     bound = 1.0 + math.sqrt(2.0 * math.log(1.0 / context.delta) / run.network.m)
@@ -36,7 +36,7 @@ def compare_start_outer(context: Context) -> Comparison:
 
 
 def compare_start_inner(context: Context) -> Comparison:
-    """Compare the larger of max_j |v_j|/2 and max_j 1/(5 |v_j|) with 1."""
+    """Test the larger of max_j |v_j|/2 and max_j 1/(5 |v_j|) <= 1."""
     run = context.run
     # One number for both parts of the lemma: at most 1 if both hold.
     sizes = np.linalg.norm(run.network.directions(run.origin), axis=1)

@@ -141,8 +141,8 @@ def _make_hypothesis(words: tuple[str, str], needed: Any, present: Any, met: Any
 def positive(context: Context, name: str, text: str) -> Hypothesis:
     """Return the hypothesis that a reference margin is positive; if none exists, say why.
 
-    Undecided for a margin that was not resolved or not computed, and for one whose bracket holds
-    with some probability only.
+    Fails if the margin is proved to be zero. Undecided for a margin that was not resolved or not
+    computed, and for one whose bracket holds with some probability only.
 
     Parameters
     ----------
@@ -202,7 +202,10 @@ def exp_tailed(run: Run) -> Hypothesis:
 
 
 def flow(run: Run) -> Hypothesis:
-    """Return the hypothesis of gradient flow without a penalty; descent only approximates it."""
+    """Return the hypothesis of gradient flow without a penalty; descent only approximates it.
+
+    Mirror flow meets it for networks of fixed features. Undecided for runs of other programs.
+    """
     dynamics: Any = run.experiment.dynamics
     text = "gradient flow"
     if run.is_external:
@@ -228,13 +231,16 @@ def standard_relu(run: Run) -> bool:
 
 
 def follows_gradient(run: Run, mirror: bool = False) -> bool:
-    """Return True if W follows -grad R by flow or full-batch descent, or (`mirror`) mirror flow."""
+    """Return True if W follows -grad R by flow or full-batch descent, or (`mirror`) mirror flow.
+
+    The risk may have a penalty (`flow` and `plain_risk` exclude it).
+    """
     dynamics = run.experiment.dynamics
     return dynamics.full_gradient or (mirror and dynamics.log_time)
 
 
 def plain_risk(run: Run) -> Hypothesis:
-    """Return the hypothesis of training without a penalty, as in the papers' descent."""
+    """Return the hypothesis of training without a penalty; undecided for runs of other programs."""
     if run.is_external:
         return _undecided_steps(run, "the risk without a penalty", "l2 = 0")
     plain = not run.experiment.loss.is_penalised
@@ -250,7 +256,10 @@ def _penalty(run: Run) -> str:
 
 
 def one_fresh_example(run: Run, present: str) -> Hypothesis:
-    """Return the hypothesis of SGD on a new example each step; `present` is the paper's wording."""
+    """Return the hypothesis of SGD on a new example each step.
+
+    `present` says in words that the run has it. Undecided for runs of other programs.
+    """
     if run.is_external:
         return _undecided_steps(run, "one fresh example a step", "fresh")
     dynamics = run.experiment.dynamics
@@ -268,7 +277,11 @@ def balanced_start(run: Run) -> Hypothesis:
 
 
 def homogeneous(run: Run) -> Hypothesis:
-    """Return the hypothesis f(c W_h) = c^L f(W_h), tested at c = 2 for the user's own networks."""
+    """Return the hypothesis f(c W_h) = c^L f(W_h).
+
+    Met by every other network than the user's own, which are tested at c = 2. Callers select
+    homogeneous networks beforehand.
+    """
     text = "f is L-homogeneous in its homogeneous parameters"
     network, degree = run.network, run.network.degree
     if network.kind != "custom":
@@ -283,7 +296,7 @@ def homogeneous(run: Run) -> Hypothesis:
 
 
 def unit_ball(run: Run) -> Hypothesis:
-    """Return the hypothesis |x_i| <= 1 for the run's examples."""
+    """Return the hypothesis |x_i| <= 1 for the training examples, up to rounding."""
     # Assumed throughout telgarsky22 and homogeneity; the data D of wei19 have |x| = sqrt(d - 1).
     largest = float(np.linalg.norm(run.dataset.x, axis=1).max())
     return at_most("inputs |x| <= 1", 1.0, largest)

@@ -49,7 +49,7 @@ def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_kkt_residual(context: Context) -> Comparison:
-    """Compare the KKT residual of the last frame with .01; undecided while it is larger."""
+    """Test the KKT residual of the last frame <= .01; undecided while it is larger."""
     residual = float(OBSERVABLES[KKT].value_at(context.run, context.run.frames - 1))
     comparison = common.compare_once("<=", 0.01, residual, KKT, frame=-1)
     if comparison.holds:
@@ -59,7 +59,7 @@ def compare_kkt_residual(context: Context) -> Comparison:
 
 
 def compare_fit_time(context: Context) -> Comparison:
-    """Compare log10 t_0 with its bound; undecided on the run until the bound is met or missed."""
+    """Compare log10 t_0 with its upper bound; undecided until a frame meets or misses it."""
     comparison, fits = bracket_fit_time(context), fitted_frame_indices(context)
     times = context.run.log10_time[: context.run.frames]
     states = np.full(times.shape, State.OPEN, dtype=np.int8)
@@ -89,7 +89,7 @@ def fitted_frame_indices(context: Context) -> NDArray[np.intp]:
 
 
 def bracket_fit_time(context: Context) -> Comparison:
-    """Compare log10 t_0 with log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2).
+    """Test log10 t_0 <= log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2).
 
     t_0 is the first time with L < log(2)/n, and gamma the slope of the leaky ReLU.
     """
@@ -121,12 +121,12 @@ def bracket_fit_time(context: Context) -> Comparison:
 
 
 def compare_proxy_pl(context: Context) -> Comparison:
-    """Compare the constant of the proxy PL inequality with 1 at every frame."""
+    """Test the constant of the proxy PL inequality >= 1 at every frame."""
     return common.compare_all_frames(">=", 1.0, context.trace("proxy_pl"), "proxy_pl")
 
 
 def compare_mean_direction(context: Context) -> Comparison:
-    """Compare min over k of <muhat/|muhat|, y_k x_k>, muhat = sum_i y_i x_i, with its bound."""
+    """Test min over k of <muhat/|muhat|, y_k x_k> >= its bound, muhat = sum_i y_i x_i."""
     run = context.run
     low, high = input_length_range(run)
     signed = run.dataset.y[:, None] * run.dataset.x
@@ -151,14 +151,14 @@ def lemma_3_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_coherence(context: Context) -> Comparison:
-    """Compare max over i != j of |<x_i, x_j>|/d with sqrt(ln n / d), an O(.)."""
+    """Test max over i != j of |<x_i, x_j>|/d <= sqrt(ln n / d), an O(.)."""
     run = context.run
     n, d = run.dataset.n, run.dataset.d
     return common.compare_once("<=", math.sqrt(math.log(n) / d), coherence(run) / d)
 
 
 def is_three_point(run: Run) -> bool:
-    """Return True for the counter-example: its data, slope 1/2, as many neurons of each sign."""
+    """Return True for `is_leaky` on three_point data, slope 1/2, as many neurons of each sign."""
     if not is_leaky(run) or run.experiment.data.kind != "three_point":
         return False
     # The lemma's closed form is for m_1 = m_2.
@@ -167,7 +167,7 @@ def is_three_point(run: Run) -> bool:
 
 
 def compare_multipliers(context: Context) -> Comparison:
-    """Compare the multipliers of problem (3) with their closed form, to 1e-9."""
+    """Test that the multipliers of problem (3) equal their closed form, to 1e-9."""
     run = context.run
     eps = float(run.experiment.data.eps)  # type: ignore[attr-defined]
     best = solve_leaky_problem(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)

@@ -16,7 +16,11 @@ of_frei23 = partial(Statement, "frei23")
 
 
 def is_leaky(run: Run) -> bool:
-    """Return True for a fixed outer layer, leaky slope in (0, 1), two classes, a monotone loss."""
+    """Return True for fixed outer weights, leaky ReLU, and the logistic or exponential loss.
+
+    Its slope must be in (0, 1). The smoothed leaky ReLU of section 4 is another network
+    (`is_smooth_descent`). Both losses are for two classes.
+    """
     network = run.network
     if not isinstance(network, FixedOuter) or not run.experiment.loss.exp_tailed:
         return False
@@ -78,7 +82,7 @@ def orthogonality(run: Run, formula: str, factor: float) -> Hypothesis:
 
 
 def near_orthogonal(run: Run) -> Hypothesis:
-    """Return the hypothesis of Theorem 3.2 on the data."""
+    """Return the hypothesis of Theorem 3.2 on the data, Rmin^2 >= 3 gamma^-3 R^2 n P."""
     return orthogonality(
         run, "3 gamma^-3 R^2", 3.0 * leaky_slope(run) ** -3 * input_length_ratio(run) ** 2
     )
@@ -103,12 +107,12 @@ def both_signs(run: Run) -> Hypothesis:
 
 
 def network_hypotheses(run: Run) -> tuple[Hypothesis, Hypothesis]:
-    """Return the assumptions of section 3, from (2) on, about the network."""
+    """Return the assumptions of section 3, from (2) on: a_j = +-1/sqrt(m), and of both signs."""
     return outer_layer(run), both_signs(run)
 
 
 def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 3.4: network, near-orthogonal data, flow, loss."""
+    """Return the hypotheses of Theorem 3.4: network, near-orthogonal data, flow, `exp_tailed`."""
     run = context.run
     return (
         *network_hypotheses(run),

@@ -73,7 +73,11 @@ def largest_start(context: Context) -> float:
 
 
 def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the standing assumptions of appendix E, but for those on the data."""
+    """Return the standing assumptions of appendix E, but for those on the data.
+
+    They are the logistic loss without a penalty, a_j = +-1/sqrt(m), the start's law, and upper
+    bounds on its scale w and on the step alpha.
+    """
     run = context.run
     return (
         common.loss_is(run, "logistic"),
@@ -130,7 +134,7 @@ def lower_loss_sums(context: Context) -> Array:
 
 
 def compare_loss(context: Context) -> Comparison:
-    """Compare log10 L with the bound of the text at T = t + 1 >= 2.
+    """Compare log10 L with the upper bound of the text at T = t + 1 >= 2.
 
     log10 of 2 sqrt(16 L(0) n R^2/(gamma^2 Rmin^2 alpha T)).
     """
@@ -149,7 +153,7 @@ def compare_loss(context: Context) -> Comparison:
 
 
 def compare_neuron_growth(context: Context) -> Comparison:
-    """Compare min_j |w_j|/|a_j| with alpha Rmin^2/(4 sqrt2 Rmax sqrt n) sum Ghat."""
+    """Test min_j |w_j|/|a_j| >= alpha Rmin^2/(4 sqrt2 Rmax sqrt n) sum Ghat from step 1 on."""
     run = context.run
     assert isinstance(run.network, FixedOuter)
     low, high = input_length_range(run)
@@ -167,7 +171,7 @@ def compare_neuron_growth(context: Context) -> Comparison:
 
 
 def compare_stable_rank(context: Context) -> Comparison:
-    """Compare |W_t|_F^2/|W_t|_2^2 with 256 C_R R^4/gamma^2 from the first step on.
+    """Test |W_t|_F^2/|W_t|_2^2 <= 256 C_R R^4/gamma^2 from the first step on.
 
     gamma is the slope of the activation.
     """
@@ -183,7 +187,7 @@ def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_start_norms(context: Context) -> Comparison:
-    """Compare max_j |w_j(0)|^2 with 5 w^2 d log(4m/delta)."""
+    """Test max_j |w_j(0)|^2 <= 5 w^2 d log(4m/delta)."""
     run = context.run
     V = run.network.unpack(run.origin)["V"]
     largest = float(np.square(V).sum(axis=1).max())
@@ -193,7 +197,7 @@ def compare_start_norms(context: Context) -> Comparison:
 
 
 def compare_start_means(context: Context) -> Comparison:
-    """Compare max_j |<w_j(0), mubar>| with 2 w sqrt(log(4m/delta)), mubar the unit mean."""
+    """Test max_j |<w_j(0), mubar>| <= 2 w sqrt(log(4m/delta)), mubar the unit mean."""
     run = context.run
     V = run.network.unpack(run.origin)["V"]
     mean = run.dataset.y @ run.inputs
@@ -204,20 +208,20 @@ def compare_start_means(context: Context) -> Comparison:
 
 
 def compare_loss_ratio(context: Context) -> Comparison:
-    """Compare max over i, j of l'(p_i)/l'(p_j) with C_R at every frame."""
+    """Test max over i, j of l'(p_i)/l'(p_j) <= C_R at every frame."""
     ratio = 10.0 ** context.trace("log10_loss_ratio")  # infinite where the column has no number
     return common.compare_all_frames("<=", c_r(context.run), ratio, "loss_ratio")
 
 
 def compare_start_ratio(context: Context) -> Comparison:
-    """Compare max over i, j of exp(-p_i)/exp(-p_j) at the start with e^2, in logarithms."""
+    """Test max over i, j of exp(-p_i)/exp(-p_j) <= e^2 at the start, in logarithms."""
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
     return common.compare_once("<=", 2.0, float(p.max() - p.min()), frame=0)
 
 
 def compare_first_step(context: Context) -> Comparison:
-    """Compare min_i p_i at the first frame after a step with 0."""
+    """Test min_i p_i at the first frame after a step >= 0."""
     run = context.run
     after = np.flatnonzero(frames_after_start(run))
     if not after.size:
@@ -228,7 +232,7 @@ def compare_first_step(context: Context) -> Comparison:
 
 
 def compare_frobenius_norm(context: Context) -> Comparison:
-    """Compare |W_t| with |W_0| + sqrt(2 C_R) Rmax/sqrt n alpha sum Ghat at every frame.
+    """Test |W_t| <= |W_0| + sqrt(2 C_R) Rmax/sqrt n alpha sum Ghat at every frame.
 
     The sum is taken from above.
     """
@@ -240,7 +244,7 @@ def compare_frobenius_norm(context: Context) -> Comparison:
 
 
 def compare_spectral_norm(context: Context) -> Comparison:
-    """Compare |W_t|_2 with gamma Rmin/(4 sqrt2 R sqrt n) alpha sum Ghat from the first step on.
+    """Test |W_t|_2 >= gamma Rmin/(4 sqrt2 R sqrt n) alpha sum Ghat from the first step on.
 
     The sum is taken from below, and gamma is the slope of the activation.
     """
@@ -255,7 +259,7 @@ def compare_spectral_norm(context: Context) -> Comparison:
 
 
 def compare_gradient(context: Context) -> Comparison:
-    """Compare the gradient with (E.14), which is (15) with 3/4 of its constant."""
+    """Test (E.14), which is (15) with 3/4 of its constant, from the first step on."""
     # 3/4 of sqrt(2)/3 is 1/(2 sqrt 2).
     return common.compare_all_frames(
         ">=", 0.75, context.trace("proxy_pl"), "proxy_pl", frames_after_start(context.run)

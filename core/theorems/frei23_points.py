@@ -202,7 +202,7 @@ def smallest_signed_product(point: KktPoint, context: Context) -> float:
 
 
 def excess_objective(point: KktPoint, context: Context) -> float:
-    """Return |W|^2 over that of the optimum, minus 1."""
+    """Return |W|^2 over that of the optimum, minus 1; NaN if `leaky_optimum` is not known."""
     # The reference margin is 1/|W*|.
     best = context.upper("leaky_optimum")
     squared = float((point.plus**2).sum() + (point.minus**2).sum())
@@ -210,7 +210,7 @@ def excess_objective(point: KktPoint, context: Context) -> float:
 
 
 def excess_reduced_objective(point: KktPoint, context: Context) -> float:
-    """Return (m_1 |v|^2 + m_2 |u|^2) over that of the optimum of (3), minus 1."""
+    """Return m_1 |v|^2 + m_2 |u|^2 over the optimum of (3), minus 1; NaN if that is not known."""
     best = context.upper("leaky_optimum")
     value = len(point.plus) * float(point.v @ point.v) + len(point.minus) * float(point.u @ point.u)
     return value * best**2 - 1.0

@@ -109,7 +109,7 @@ def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_margin_after(context: Context, log10_needed: float, bound: float) -> Comparison:
-    """Compare the hard margin with a bound from a time on.
+    """Test the hard margin >= `bound` from a time on.
 
     Parameters
     ----------
@@ -151,20 +151,20 @@ def second_log10_time(context: Context, gamma: float) -> float:
 
 
 def compare_theorem_3_1(context: Context) -> Comparison:
-    """Compare the hard margin with gamma/(4 (1 + R)) from t = (20 R/gamma)^4 on."""
+    """Test the hard margin >= gamma/(4 (1 + R)) from t = (20 R/gamma)^4 on."""
     gamma = initial_gamma(context)
     bound = gamma / (4.0 * (1.0 + start_divergence(context)))
     return compare_margin_after(context, first_log10_time(context, gamma), bound)
 
 
 def compare_theorem_3_1_late(context: Context) -> Comparison:
-    """Compare the hard margin with gamma/32 from t = e + exp(exp(4 n R/gamma)) on."""
+    """Test the hard margin >= gamma/32 from t = e + exp(exp(4 n R/gamma)) on."""
     gamma = initial_gamma(context)
     return compare_margin_after(context, second_log10_time(context, gamma), gamma / 32.0)
 
 
 def compare_feature_margin(context: Context) -> Comparison:
-    """Compare min_i <pbar, z_i(s)> with gamma/2 at every frame: (5).
+    """Test min_i <pbar, z_i(s)> >= gamma/2 at every frame: (5).
 
     Undecided unless gamma, its value at the start, is positive.
     """
@@ -176,7 +176,7 @@ def compare_feature_margin(context: Context) -> Comparison:
 
 
 def compare_margin_growth(context: Context) -> Comparison:
-    """Compare each frame's smoothed margin with that of the frame before, once R < l(0)/n.
+    """Test that each frame's smoothed margin is at least that of the frame before, once R < l(0)/n.
 
     The margin is psi/|W_h|^L also for batch norm, whose shown margins are over |a| |c|. The
     integrator's own error decides about small falls, for every statement alike
@@ -209,7 +209,7 @@ def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_theorem_4_1(context: Context) -> Comparison:
-    """Compare the hard margin with gamma_D/(32 d ln(1/gamma_D)) from (20 R/gamma_D)^4 on."""
+    """Test the hard margin >= gamma_D/(32 d ln(1/gamma_D)) from (20 R/gamma_D)^4 on."""
     gamma, d = population_gamma(context), context.run.dataset.d
     if not 0.0 < gamma < 1.0:
         return common.leave_open(">=", common.NAN, common.NAN, "gamma_D is not known", "margins")
@@ -218,7 +218,7 @@ def compare_theorem_4_1(context: Context) -> Comparison:
 
 
 def compare_theorem_4_1_late(context: Context) -> Comparison:
-    """Compare the hard margin with gamma_D/32 from `second_log10_time` on."""
+    """Test the hard margin >= gamma_D/32 from `second_log10_time` on."""
     gamma = population_gamma(context)
     return compare_margin_after(context, second_log10_time(context, gamma), gamma / 32.0)
 
@@ -242,7 +242,7 @@ def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_parity_margin(context: Context) -> Comparison:
-    """Compare the margin of all corners, from above, with 1/(k sqrt d)."""
+    """Test the margin of all corners, from above, >= 1/(k sqrt d)."""
     section = context.run.experiment.data
     assert isinstance(section, ParityData)
     bound = 1.0 / (section.k * math.sqrt(section.d))
@@ -254,7 +254,7 @@ def compare_parity_margin(context: Context) -> Comparison:
 
 
 def has_binary_exp_tail(run: Run) -> bool:
-    """Return True for two classes with the logistic or exponential loss."""
+    """Return True for one output with the logistic or exponential loss."""
     return run.experiment.loss.exp_tailed and run.network.k == 1
 
 
@@ -264,7 +264,7 @@ def loss_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_hard_with_smoothed(context: Context) -> Comparison:
-    """Compare min p with psi + 2 ln n + 1 (exponential: psi + ln n), over |W|^L, where min p >= 0.
+    """Test min p <= psi + 2 ln n + 1 (exponential: psi + ln n), over |W|^L, where min p >= 0.
 
     The logistic bound is only true where S = sum l <= ln n + 1: min p <= psi + ln n + S (n - 1)/n
     at every W. It is judged once R < l(0)/n, where S <= ln 2.

@@ -21,7 +21,7 @@ START = "a_j, b_j uniform on +-1/sqrt(m)"
 
 
 def is_reparametrised(run: Run) -> bool:
-    """Return True for <a*b, F(x; V)>, V trained, logistic loss, gradient flow or its descent."""
+    """Return True for <a*b, F(x; V)>, V trained, logistic loss, flow or full-batch descent."""
     trains_features = run.network.factored and not run.network.fixed_features
     return trains_features and run.loss.kind == "logistic" and common.follows_gradient(run)
 
@@ -43,7 +43,7 @@ def bounded_hypothesis(run: Run) -> Hypothesis:
 
 
 def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the paper's standing assumptions."""
+    """Return the standing assumptions: logistic loss, flow, START, and `bounded_hypothesis`."""
     run = context.run
     start = common.paper_start(run, START)
     return common.loss_is(run, "logistic"), common.flow(run), start, bounded_hypothesis(run)
@@ -194,7 +194,7 @@ def positive_running_margin(context: Context) -> Hypothesis:
 
 
 def compare_balance(context: Context) -> Comparison:
-    """Compare max_j |a_j^2 - b_j^2|/|W|^2, zero along the flow, with its tolerance."""
+    """Test max_j |a_j^2 - b_j^2|/|W|^2 <= its tolerance; it is zero along the flow."""
     drift = context.trace("balance_drift")
     return common.compare_all_frames("<=", drift_tolerance(context.run), drift, "balance_drift")
 
@@ -206,7 +206,7 @@ def mirror_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_growth(context: Context) -> Comparison:
-    """Compare |u_t|_1 with |u_0|_1 exp(2 int G) at every frame.
+    """Test |u_t|_1 <= |u_0|_1 exp(2 int G) at every frame.
 
     Open where |u_t|_1 is between the bounds of int G that the frames give.
     """
@@ -221,7 +221,7 @@ def compare_growth(context: Context) -> Comparison:
 
 
 def compare_size(context: Context) -> Comparison:
-    """Compare sup over s <= t of |u_s|_1 with (8 R4 + 2)|ub|_1 + 32 at every frame.
+    """Test sup over s <= t of |u_s|_1 <= (8 R4 + 2)|ub|_1 + 32 at every frame.
 
     R4 = D(ub, u0)/|ub|_1 and ub = c pbar are those of t, so that the bound grows with ln t.
     """
@@ -231,7 +231,7 @@ def compare_size(context: Context) -> Comparison:
 
 
 def compare_regret(context: Context) -> Comparison:
-    """Compare both sides of the regret bound at the last frame.
+    """Test the regret bound at the last frame.
 
     (|u_t|/8) 1[|u_t| >= 2|ub|] + 2 int L_s(u_s) <= D(ub, u0) + 2 int L_s(ub). The left integral is
     taken from below and the right one from above (rectangles).
@@ -259,7 +259,7 @@ def lemma_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_margin_after_first_time(context: Context) -> Comparison:
-    """Compare the hard margin with gamma/(4 (1 + R4)) for t >= t_1.
+    """Test the hard margin >= gamma/(4 (1 + R4)) for t >= t_1.
 
     It is half of min <z_i, u>/|u|_1. gamma and R4 are those of t (`running_gamma`, `target_kl`).
     """
@@ -275,7 +275,7 @@ def compare_margin_after_first_time(context: Context) -> Comparison:
 
 
 def compare_smoothed_margin(context: Context) -> Comparison:
-    """Compare psi/|u| with gamma - (1 + 2 ln n)/|u| - D(|u| pbar, u0)/(|u| xi) for t >= t_1."""
+    """Test psi/|u| >= gamma - (1 + 2 ln n)/|u| - D(|u| pbar, u0)/(|u| xi) for t >= t_1."""
     run, frames = context.run, frames_after_first_time(context)
     reason = why_not_yet(context)
     n, u, pbar = run.dataset.n, u_norms(run), reference_distribution(run)

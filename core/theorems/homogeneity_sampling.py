@@ -21,7 +21,7 @@ REACHED = 1e-6  # of gamma/4: tolerated deficit of the margin of the computed me
 
 
 def can_sample(run: Run) -> bool:
-    """Return True for the normalised network with two classes, few enough features."""
+    """Return True for the normalised network with two classes and n m <= MOST_VALUES."""
     small = run.dataset.n * run.network.m <= MOST_VALUES
     return run.network.kind == "normalised" and run.dataset.classes == 2 and small
 
@@ -126,9 +126,9 @@ def start_features(run: Run) -> Array:
 
 
 def compare_nearest_measure(context: Context) -> Comparison:
-    """Compare the least D(u, 1/m) of measures of the start's neurons with (d - 1) ln(48/gamma).
+    """Test that the least D(u, 1/m) of the start's measures is at most (d - 1) ln(48/gamma).
 
-    If no measure has the margin gamma/4, compare the largest margin, from above, with gamma/4.
+    If no measure has the margin gamma/4, test that the largest one, from above, is >= gamma/4.
     """
     run, gamma = context.run, population_gamma(context)
     if not gamma > 0.0:

@@ -81,7 +81,7 @@ def assess_all(
         Reference margins computed so far, by name.
     delta : float
         Probability with which a statement about random starts may fail.
-    watch : Watch, optional
+    watch : CancelToken, optional
         Cancellation token, checked between statements and between frames.
 
     Returns

@@ -175,7 +175,7 @@ class Context:
         return margin.bracket.lower if margin is not None and proved else NAN
 
     def upper(self, name: str) -> float:
-        """Return the upper end of a reference margin; NaN if unknown, or if none was found."""
+        """Return the upper end of a reference margin, proved or not; NaN if unknown."""
         margin = self.margins.get(name)
         return margin.bracket.upper if margin is not None and margin.bracket.exists else NAN
 
@@ -298,7 +298,10 @@ def allow_integration_error(run: Run, comparison: Comparison) -> Comparison:
 
 
 def _errors(run: Run, count: int) -> Array:
-    """Return the integration error at each frame, (T,); 0 if unknown."""
+    """Return the integration error at each frame, (count,).
+
+    Zeros if the run has none, or if a trace of `count` values is not one of the run's frames.
+    """
     from core.observables.registry import OBSERVABLES
 
     observable = OBSERVABLES["integration_error"]

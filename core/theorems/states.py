@@ -1,7 +1,7 @@
 """States of a statement frame by frame, and the spans of frames that share one.
 
 The verdict is made from the same states (core.theorems.comparisons.compare_all_frames), so that a
-time line of them cannot contradict it.
+timeline of them cannot contradict it.
 """
 
 from __future__ import annotations

@@ -75,13 +75,13 @@ class Mixture:
 
 
 def n_fitting_neurons(n: int) -> int:
-    """Return the number of neurons on which q is optimised, for n examples."""
+    """Return the number of neurons on which q is optimised: WORK/n^2, from FEWEST to MOST."""
     return int(min(max(WORK / n**2, FEWEST), MOST))
 
 
 @cached_per_run
 def outer_transport(run: Run) -> Transport:
-    """Return the transport for a run's examples; its gamma is NaN if no q was found."""
+    """Return the transport for a run's examples; gamma NaN, direction 0 if no q exists."""
     x, y, m = run.dataset.x, run.dataset.y, run.network.m
     parts = run.network.unpack(run.origin)
     try:
@@ -206,7 +206,7 @@ def is_two_parity(run: Run) -> bool:
 
 
 def has_two_classes(run: Run) -> bool:
-    """Return True for data of two classes."""
+    """Return True for data of two classes; real targets count as two, by their signs."""
     return bool(run.dataset.classes == 2)
 
 
@@ -245,7 +245,7 @@ def _make_linear_comparison(
 
 
 def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypothesis of Proposition 1.6: 2-parity on the corners."""
+    """Return the hypothesis of Proposition 1.6: uniform 2-parity on all corners."""
     run = context.run
     text = "x on {+-1/sqrt(d)}^d, y = d x_a x_b"
     met = is_two_parity(run)
@@ -253,12 +253,12 @@ def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_parity_ntk(context: Context) -> Comparison:
-    """Compare the upper end of gamma_ntk with 1/(50 d)."""
+    """Test the upper end of gamma_ntk >= 1/(50 d)."""
     return common.margin_at_least(context, "gamma_ntk", 1.0 / (50.0 * context.run.dataset.d))
 
 
 def compare_parity_global(context: Context) -> Comparison:
-    """Compare the upper end of gamma_gl with 1/sqrt(8 d)."""
+    """Test the upper end of gamma_gl >= 1/sqrt(8 d)."""
     # A lower bound in the paper; for all corners it equals the margin (docs/theory.md, 5.4).
     bound = 1.0 / math.sqrt(8.0 * context.run.dataset.d)
     return common.margin_at_least(context, "gamma_gl", bound)
@@ -279,7 +279,7 @@ def norm_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_start_norms(context: Context) -> Comparison:
-    """Compare the larger of |a_0|/2 and |V_0|/(2 sqrt m) with 1."""
+    """Test the larger of |a_0|/2 and |V_0|/(2 sqrt m) <= 1."""
     run = context.run
     parts = run.network.unpack(run.origin)
     m = run.network.m
@@ -291,7 +291,7 @@ def compare_start_norms(context: Context) -> Comparison:
 
 
 def compare_start_outputs(context: Context) -> Comparison:
-    """Compare max_i |f(x_i; W_0)| with 4 ln(n/delta)."""
+    """Test max_i |f(x_i; W_0)| <= 4 ln(n/delta)."""
     run = context.run
     outputs = np.abs(run.network.outputs(run.origin, run.inputs)).max()
     bound = 4.0 * common.log_term(run.dataset.n, context.delta)
@@ -299,8 +299,8 @@ def compare_start_outputs(context: Context) -> Comparison:
 
 
 def is_standard(run: Run) -> bool:
-    """Return True for f = sum_j a_j relu(<v_j, x>), both trained, with two classes."""
-    return common.standard_relu(run) and run.dataset.classes == 2
+    """Return True for f = sum_j a_j relu(<v_j, x>), both trained, and `has_two_classes`."""
+    return common.standard_relu(run) and has_two_classes(run)
 
 
 def has_transport(run: Run) -> bool:

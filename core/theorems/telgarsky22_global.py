@@ -65,8 +65,10 @@ def positive_unit_data(run: Run) -> tuple[Hypothesis, Hypothesis]:
 
 
 def two_cones_data_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of the proposition on the data."""
-    # The last example is x', which belongs to neither cone.
+    """Return the hypotheses on the data: labels +1, |x_i| = 1, <x_i, x_j> <= -1/sqrt2 across cones.
+
+    The last example, x', belongs to neither cone.
+    """
     x, first = context.run.dataset.x[:-1], context.run.dataset.n // 2
     largest_product = float((x[:first] @ x[first:].T).max()) if x.shape[0] > first else -1.0
     opposition = common.at_most("<x_i, x_j> across S_1 and S_2", -math.sqrt(0.5), largest_product)
@@ -74,7 +76,11 @@ def two_cones_data_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Proposition 2.6, of which two have no explicit constant."""
+    """Return the hypotheses of Proposition 2.6.
+
+    They are those on the data, the start, the loss, flow, a small linear margin, and the width. The
+    last two have no explicit constant and are undecided.
+    """
     run = context.run
     return (
         *two_cones_data_hypotheses(context),
@@ -92,7 +98,7 @@ def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_escape(context: Context) -> Comparison:
-    """Compare the last hard margin with the linear solution's, gamma_linear/2 from above."""
+    """Test the last hard margin >= the linear solution's, gamma_linear/2 from above."""
     # With one label u is one ReLU neuron a <v, x>, whose |W|^2 margin is half of the linear one
     # (docs/theory.md, 5.2); the text compares with the linear margin itself. The limit must exceed
     # it, and therefore its upper end.
@@ -108,7 +114,7 @@ def lemma_a_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_lemma_a_1(context: Context) -> Comparison:
-    """Compare the upper end of gamma_ntk with gamma_gl/(8 sqrt d), by the lower end of gamma_gl."""
+    """Test the upper end of gamma_ntk >= the lower end of gamma_gl over 8 sqrt d."""
     bound = context.lower("gamma_gl") / (8.0 * math.sqrt(context.run.dataset.d))
     return common.margin_at_least(context, "gamma_ntk", bound, "")
 
@@ -127,7 +133,7 @@ def is_on_cones(run: Run) -> bool:
 
 
 def collapse_constants(context: Context) -> tuple[float, float, int]:
-    """Return (gamma_nc, eps, r) of the section."""
+    """Return gamma_nc, eps and r as the settings of the cones promise them, not as measured."""
     section = context.run.experiment.data
     assert isinstance(section, ConesData)
     return section.gamma_nc, section.eps, section.r
@@ -155,7 +161,11 @@ def covering_width(context: Context, base: float, r: float) -> float:
 
 
 def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 3.2: ball, start, loss, flow, gamma_nc > eps, width."""
+    """Return the hypotheses of Theorem 3.2.
+
+    They are |x_i| <= 1, the start, the exponential loss, flow, gamma_nc > 0, gamma_nc > eps, and
+    the width.
+    """
     run = context.run
     gamma, eps, r = collapse_constants(context)
     width = covering_width(context, 2.0 / eps, r)
@@ -171,7 +181,7 @@ def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_collapse_margin(context: Context) -> Comparison:
-    """Compare the last smoothed margin with (gamma_nc - eps)/(8 r)."""
+    """Test the last smoothed margin >= (gamma_nc - eps)/(8 r)."""
     gamma, eps, r = collapse_constants(context)
     trace = context.trace("smoothed_margin")
     return compare_limit(">=", (gamma - eps) / (8.0 * r), trace, context)
@@ -194,7 +204,7 @@ def exponential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_potential(context: Context) -> Comparison:
-    """Compare Phi with (1/2) ln|W| at the frames where Phi is finite."""
+    """Test Phi <= (1/2) ln|W| at the frames where Phi is finite."""
     potential = context.trace("cone_potential")
     # (1/2) ln |W|, from the column of |W|^2.
     bound = 0.25 * np.log(context.trace("norm_squared"))
@@ -238,7 +248,11 @@ def n_reference_neurons(context: Context) -> float:
 
 
 def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 3.3: ball, start, loss, flow, gamma_gl > 0, width."""
+    """Return the hypotheses of Theorem 3.3.
+
+    They are |x_i| <= 1, the start, the exponential loss, flow, gamma_gl > 0 on the support, and the
+    width.
+    """
     run, gamma, r = context.run, population_gamma(context), n_reference_neurons(context)
     is_known = gamma > 0.0 and not math.isnan(r)
     needed = covering_width(context, 4.0 / gamma, r) if is_known else common.NAN
@@ -253,7 +267,7 @@ def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_scalar_margin(context: Context) -> Comparison:
-    """Compare the last smoothed margin with gamma_gl/4, by `population_gamma`."""
+    """Test the last smoothed margin >= gamma_gl/4, by `population_gamma`."""
     trace = context.trace("smoothed_margin")
     return compare_limit(">=", population_gamma(context) / 4.0, trace, context)
 
@@ -264,7 +278,7 @@ def balance_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_scalar_balance(context: Context) -> Comparison:
-    """Compare max_j |a_j^2 - b_j^2| / max_(s<=t) |W(s)|^2, zero along the flow, with its tolerance.
+    """Test max_j |a_j^2 - b_j^2| / max_(s<=t) |W(s)|^2 <= its tolerance; it is zero along the flow.
 
     Not over |W(t)|^2: a_j^2 - b_j^2 is conserved, and with it the rounding of squares as large as
     |W|^2 ever was. A network that vanishes, on data that it cannot fit, is rounding in the end.

@@ -46,7 +46,7 @@ def frames_after_fit(context: Context) -> Array:
 
 
 def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of statements about the time after the fit; `risk` is its symbol."""
+    """Return the hypotheses L-homogeneity, flow, and R < l(0)/n, met from then on (`risk` is R)."""
     run = context.run
     needed = math.log10(run.loss.at_zero / run.dataset.n)
     smallest = np.minimum.accumulate(context.trace("log10_risk"))
@@ -55,7 +55,7 @@ def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesi
 
 
 def compare_norm_growth(context: Context) -> Comparison:
-    """Compare the increase of ln |u| from frame to frame with -1e-9, once R < l(0)/n."""
+    """Test that ln |u| falls by at most 1e-9 from frame to frame, once R < l(0)/n."""
     rise = np.concatenate([[0.0], np.diff(common.log_norms(context.run))])
     frames = np.concatenate([[False], frames_after_fit(context)[:-1]])
     return common.compare_all_frames(
@@ -64,7 +64,7 @@ def compare_norm_growth(context: Context) -> Comparison:
 
 
 def compare_dual_margin(context: Context) -> Comparison:
-    """Compare sum_i q_i p_i with l^-1(sum l) + ln n, both over |u|^L."""
+    """Test sum_i q_i p_i <= l^-1(sum l) + ln n, both over |u|^L, at every frame."""
     run = context.run
     smoothed = context.trace("smoothed_margin")
     powers = np.array([run.network.norm_power(run.parameters(k)) for k in range(run.frames)])
@@ -95,13 +95,13 @@ def is_exponential(run: Run) -> bool:
 
 
 def has_covering_start(run: Run) -> bool:
-    """Return True for the standard or scalar ReLU network, at any start, and known directions."""
+    """Return True for the standard or scalar ReLU network, and a law with known directions."""
     observable = OBSERVABLES["covering_radius"]
     return run.network.plain_relu and not run.network.starts_small and observable.applies(run)
 
 
 def cover_eps(context: Context) -> float:
-    """Return the smallest eps with m >= 2 (2/eps)^d ln(r/delta)."""
+    """Return the least eps with m >= 2 (2/eps)^d ln(r/delta), r the number of cones, else 4."""
     run = context.run
     r = collapse_constants(context)[2] if isinstance(run.experiment.data, ConesData) else 4
     ratio = run.network.m / (2.0 * common.log_term(r, context.delta))
@@ -116,7 +116,7 @@ def cover_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_covering_radius(context: Context) -> Comparison:
-    """Compare max_k min_j |v_j(0)/|v_j(0)| - beta_k| with `cover_eps`, at most 2."""
+    """Test max_k min_j |v_j(0)/|v_j(0)| - beta_k| <= `cover_eps`, at most 2."""
     measured = float(OBSERVABLES["covering_radius"].value_at(context.run, 0))
     return common.compare_once(
         "<=", min(cover_eps(context), 2.0), measured, "covering_radius", frame=0
@@ -163,9 +163,9 @@ def wide_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_start_derivative(context: Context) -> Comparison:
-    """Compare min_i <thetabar, d p_i(W_0)>, thetabar_j = theta(w_j)/sqrt(m), with its bound: (1).
+    """Test min_i <thetabar, d p_i(W_0)> >= its bound in (1), thetabar_j = theta(w_j)/sqrt(m).
 
-    gamma sqrt(m) - sqrt(32 ln(n/delta)), gamma of `outer_transport`.
+    The bound is gamma sqrt(m) - sqrt(32 ln(n/delta)), gamma of `outer_transport`.
     """
     run, transport = context.run, outer_transport(context.run)
     bound = transport.gamma * math.sqrt(run.network.m) - math.sqrt(32.0 * log_n_over_delta(context))
@@ -199,7 +199,7 @@ def mixed_terms(context: Context, share: Array) -> Array:
 
 
 def compare_near_start(context: Context) -> Comparison:
-    """Compare `mixed_terms` at r = 1 with the bound of (2), at every frame.
+    """Compare `mixed_terms` at r = 1 with the lower bound of (2), at every frame.
 
     R of the bound is |W_t - W_0|, and gamma that of `outer_transport`.
     """
@@ -212,7 +212,7 @@ def compare_near_start(context: Context) -> Comparison:
 
 
 def compare_wide_network(context: Context) -> Comparison:
-    """Compare `mixed_terms` at r = R/8 with the bound of (3), at every frame.
+    """Compare `mixed_terms` at r = R/8 with the lower bound of (3), at every frame.
 
     R is max(8, |W_t - W_0|), and gamma that of `outer_transport`.
     """
@@ -227,7 +227,7 @@ def compare_wide_network(context: Context) -> Comparison:
 
 
 def has_potential(run: Run) -> bool:
-    """Return True if Phi (Theorem 3.2 or 3.3) and int Q are known: flow, descent or SGD, no l2."""
+    """Return True if Phi (Theorem 3.2 or 3.3) and int Q are known (`has_perceptron_sum`)."""
     return has_perceptron_sum(run) and (has_cone_potential(run) or has_scalar_potential(run))
 
 
@@ -266,7 +266,7 @@ def least_potential_rate(context: Context) -> float:
 
 
 def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma A.6: network, loss, flow, and bounds of Phi from tau on."""
+    """Return the hypotheses of Lemma A.6: homogeneity, exponential loss, flow, bounds of Phi."""
     run, tau, gamma = context.run, first_finite_frame(context), least_potential_rate(context)
     above = (potential(context) - 0.5 * common.log_norms(run))[tau:]
     largest = float(above.max()) if above.size else common.NAN
@@ -292,7 +292,7 @@ def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_promised_margin(context: Context) -> Comparison:
-    """Compare the best smoothed margin with gammahat - [(1/2) ln |u_tau| - Phi_tau + ln n J]/I.
+    """Test the best smoothed margin >= gammahat - [(1/2) ln |u_tau| - Phi_tau + ln n J]/I.
 
     I = int Q/n and J = int (Q/n)/|u|^2 from above. From Phi_tau + gammahat I <= (1/2) ln |u_t| and
     Lemma A.5, which bounds d (1/2) ln |u|/dt by Q/n (smoothed margin + ln n/|u|^2) in the time of

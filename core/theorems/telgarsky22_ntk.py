@@ -47,7 +47,7 @@ def almost_sure_margin(context: Context) -> tuple[float, Hypothesis]:
 
 
 def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the standing assumptions of section 1.2."""
+    """Return the standing assumptions of section 1.2: |x_i| <= 1, the start, `exp_tailed`."""
     run = context.run
     start = common.paper_start(run, GAUSSIAN)
     return common.unit_ball(run), start, common.exp_tailed(run)
@@ -95,7 +95,7 @@ def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_risk_with_time(context: Context) -> Comparison:
-    """Compare log10 R(W_t) with log10 of 1/(5 t) at every frame with t > 0."""
+    """Test log10 R(W_t) <= log10 of 1/(5 t) at every frame with t > 0."""
     t = common.times(context.run)
     with np.errstate(divide="ignore"):
         bound = -np.log10(5.0) - context.run.log10_time[: t.size]
@@ -105,7 +105,7 @@ def compare_risk_with_time(context: Context) -> Comparison:
 
 
 def compare_flow_distance(context: Context) -> Comparison:
-    """Compare |W_t - W_0| with gamma sqrt(m)/80 at every frame, gamma by `almost_sure_margin`."""
+    """Test |W_t - W_0| <= gamma sqrt(m)/80 at every frame, gamma by `almost_sure_margin`."""
     gamma, _ = almost_sure_margin(context)
     bound = gamma * math.sqrt(context.run.network.m) / 80.0
     return common.compare_all_frames("<=", bound, context.trace("distance"), "distance")
@@ -127,6 +127,7 @@ def frames_after_crossing(context: Context) -> Array:
     Returns
     -------
     array (T,) of bool
+        False at all frames if gamma_ntk is not known.
     """
     distance = context.trace("distance")
     beyond = distance >= crossing_radius(context)
@@ -159,7 +160,7 @@ def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_distance_after_crossing(context: Context) -> Comparison:
-    """Compare |W_t - W_0| with gamma_ntk sqrt(m)/32 from its first crossing on."""
+    """Test |W_t - W_0| >= gamma_ntk sqrt(m)/32 from its first crossing on."""
     frames = frames_after_crossing(context)
     reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     return common.compare_all_frames(
@@ -168,7 +169,7 @@ def compare_distance_after_crossing(context: Context) -> Comparison:
 
 
 def compare_margin_after_crossing(context: Context) -> Comparison:
-    """Compare the smoothed margin with gamma_ntk^2/4096 once |W_t - W_0| passed the distance."""
+    """Test the smoothed margin >= gamma_ntk^2/4096 once |W_t - W_0| passed the distance."""
     bound = common.power(context.lower("gamma_ntk"), 2) / 4096.0
     reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     trace = context.trace("smoothed_margin")
@@ -201,7 +202,7 @@ def rebalanced_margins(context: Context) -> Array:
 
 
 def compare_rebalanced_margin(context: Context) -> Comparison:
-    """Compare gs(What) with gamma_ntk/4096 at the first frame of `frames_after_crossing` alone.
+    """Test gs(What) >= gamma_ntk/4096 at the first frame of `frames_after_crossing` alone.
 
     The lemma speaks of no other time.
     """
@@ -260,7 +261,7 @@ def lemma_2_5_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_lemma_2_5(context: Context) -> Comparison:
-    """Compare the test error with ln(n)^3/(n gs^2) + ln(1/delta)/n, an O(.), where gs > 0."""
+    """Test the test error <= ln(n)^3/(n gs^2) + ln(1/delta)/n, an O(.), where gs > 0."""
     n, margin = context.run.dataset.n, context.trace("smoothed_margin")
     with np.errstate(divide="ignore", over="ignore"):
         bound = math.log(n) ** 3 / (n * margin**2) + math.log(1.0 / context.delta) / n

@@ -48,7 +48,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_sgd_error(context: Context) -> Comparison:
-    """Compare min over s < t of the test error with 8 ln(1/delta)/t + 2560/(t gamma^2).
+    """Test min over s < t of the test error <= 8 ln(1/delta)/t + 2560/(t gamma^2).
 
     t counts steps, and gamma is that of `almost_sure_margin`.
     """
@@ -62,7 +62,7 @@ def compare_sgd_error(context: Context) -> Comparison:
 
 
 def compare_sgd_distance(context: Context) -> Comparison:
-    """Compare |W_t - W_0| with 80 eta sqrt(m)/gamma at every frame.
+    """Test |W_t - W_0| <= 80 eta sqrt(m)/gamma at every frame.
 
     gamma is that of `almost_sure_margin`.
     """

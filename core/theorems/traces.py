@@ -55,7 +55,7 @@ def counted_steps(run: Run) -> Array:
     Returns
     -------
     array (T,) of float
-        Increasing; 1 at the start too, so that it may be a divisor.
+        Never decreasing; 1 at the start too, so that it may be a divisor.
     """
     return np.maximum(run.steps[: run.frames].astype(np.float64), 1.0)
 

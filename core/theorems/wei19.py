@@ -26,7 +26,7 @@ def is_kernel_on_wei19_data(run: Run) -> bool:
 
 
 def is_fully_trained(run: Run) -> bool:
-    """Return True for a fully trained homogeneous two-layer network with two classes."""
+    """Return True for a homogeneous two-layer network with one output and all weights trained."""
     network = run.network
     return network.direct and not network.fixed and network.k == 1 and network.homogeneous
 
@@ -37,19 +37,20 @@ def is_network_on_wei19_data(run: Run) -> bool:
 
 
 def is_penalised(run: Run) -> bool:
-    """Return True for a trained network with the logistic loss and a penalty."""
+    """Return True for a network of `is_fully_trained`, logistic loss, and l2 > 0."""
     return is_fully_trained(run) and run.loss.kind == "logistic" and run.experiment.loss.l2 > 0.0
 
 
 def has_many_classes(run: Run) -> bool:
-    """Return True for the network of several outputs, with a penalty; its loss is cross-entropy."""
+    """Return True for the network of several outputs, with l2 > 0; its loss is cross-entropy."""
     return run.network.kind == "multiclass" and run.experiment.loss.l2 > 0.0
 
 
 def has_bounded_margin(run: Run) -> bool:
     """Return True if the normalised margin is at most gamma*.
 
-    So it is for two classes, an exponential tail, and ReLU networks: with biases on the line alone.
+    This needs two classes, the logistic or exponential loss, and a ReLU network without biases, or
+    with biases for d = 1.
     """
     monotone = run.experiment.loss.exp_tailed
     one_dimensional = run.network.kind == "bias" and run.dataset.d == 1
@@ -64,7 +65,8 @@ def best_margin_name(run: Run) -> str:
 def best_margin(context: Context, upper: bool) -> float:
     """Return gamma*, half of `best_margin_name`, from above (`upper`) or below.
 
-    It is the paper's gamma* for m >= n + 1 (Proposition B.10).
+    It is the paper's gamma* for m >= n + 1 (Proposition B.10). NaN if unknown. The
+    lower end is proved, the upper one may not be.
     """
     name = best_margin_name(context.run)
     return 0.5 * (context.upper(name) if upper else context.lower(name))
@@ -171,7 +173,7 @@ def near_minimiser_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_near_minimiser_margin(context: Context) -> Comparison:
-    """Compare the last hard margin with gamma*/20, that is gamma*/(10 alpha) at alpha = 2."""
+    """Test the last hard margin >= gamma*/20, that is gamma*/(10 alpha) at alpha = 2."""
     measured = common.last_value(context.trace("hard_margin"))
     # gamma*/(10 alpha) at alpha = 2, the largest of the theorem.
     return common.compare_once(
@@ -189,7 +191,7 @@ def unit_neuron_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_margin_with_best(context: Context) -> Comparison:
-    """Compare the hard margin with gamma*, from above, at frames where it is not negative."""
+    """Test the hard margin <= gamma*, from above, at frames where it is not negative."""
     trace = context.trace("hard_margin")
     # hard <= l1/2 <= gamma* requires min p >= 0: with a misclassified example a larger norm
     # increases the margin (docs/theory.md, 3.4).
@@ -207,7 +209,7 @@ def separation_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_error_with_margin_bound(context: Context) -> Comparison:
-    """Compare the test error with the bound for depth q = 2, at frames of positive margin.
+    """Compare the test error with the upper bound for depth q = 2, at frames of positive margin.
 
     C/(gamma sqrt2 sqrt n) + sqrt(ln log2(4C/gamma)/n) + sqrt(ln(1/delta)/n).
     """
@@ -244,7 +246,7 @@ def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_last_risk_with_first(context: Context) -> Comparison:
-    """Compare the last risk with the first one, since L* is not known.
+    """Test the last risk <= the first one, since L* is not known.
 
     `holds` is no verdict: the statement has `constants=False`.
     """

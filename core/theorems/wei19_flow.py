@@ -98,7 +98,7 @@ def objective_after_step(run: Run, index: int, h: float) -> float:
 
 
 def compare_objective_derivative(context: Context) -> Comparison:
-    """Compare the error of the formula for dL/dt with `ROOM` at every frame.
+    """Test the error of the formula for dL/dt <= `ROOM` at every frame.
 
     The error is the difference from a central difference of L, over the sum of |terms|.
     """
@@ -122,7 +122,7 @@ def compare_objective_derivative(context: Context) -> Comparison:
 
 
 def is_regression(run: Run) -> bool:
-    """Return True for a trained ReLU network, squared loss, a penalty, n m at most MOST_VALUES."""
+    """Return True for the standard ReLU network, squared loss, l2 > 0, and n m <= MOST_VALUES."""
     squared = run.loss.kind == "squared" and run.experiment.loss.l2 > 0.0
     small = run.dataset.n * run.network.m <= MOST_VALUES
     return common.standard_relu(run) and is_fully_trained(run) and squared and small
@@ -169,7 +169,7 @@ def regression_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_regression_objective(context: Context) -> Comparison:
-    """Compare L_lambda(Theta_T) with lambda |Theta*|^2, |Theta*|^2 from above."""
+    """Test L_lambda(Theta_T) <= lambda |Theta*|^2, |Theta*|^2 from above."""
     run = context.run
     index, l2 = run.frames - 1, float(run.experiment.loss.l2)
     flat = run.parameters(index)
