@@ -57,13 +57,13 @@ def child_processes() -> set[int]:
 
 def _candidates() -> set[int]:
     """Return the processes started by each thread; all processes if the kernel has no lists."""
-    lists = list((PROC / "self" / "task").glob("*/children"))
-    if not lists:
+    folder = PROC / "self" / "task"
+    if not (folder / str(os.getpid()) / "children").exists():
         return {int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()}
     children = set()
-    for path in lists:
+    for thread in folder.iterdir():
         with suppress(OSError):  # the thread has ended
-            children.update(map(int, path.read_text().split()))
+            children.update(map(int, (thread / "children").read_bytes().split()))
     return children
 
 
