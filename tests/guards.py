@@ -57,13 +57,13 @@ def child_processes() -> set[int]:
 
 def _candidates() -> set[int]:
     """Return the processes started by each thread; all processes if the kernel has no lists."""
-    lists = list((PROC / "self" / "task").glob("*/children"))
-    if not lists:
+    folder = PROC / "self" / "task"
+    if not (folder / str(os.getpid()) / "children").exists():
         return {int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()}
     children = set()
-    for path in lists:
+    for thread in folder.iterdir():
         with suppress(OSError):  # the thread has ended
-            children.update(map(int, path.read_text().split()))
+            children.update(map(int, (thread / "children").read_bytes().split()))
     return children
 
 
@@ -100,12 +100,19 @@ def top_level_widgets() -> list[Any]:
 
 
 def active_timers() -> list[Any]:
-    """Return the running QTimers that Python code has started."""
+    """Return the running QTimers that Python code has started.
+
+    Forget the others, which are added again when they are started again: all timers of all windows
+    so far took 5 ms.
+    """
     if not _started_timers:
         return []
     from shiboken6 import isValid
 
-    return [timer for timer in list(_started_timers) if isValid(timer) and timer.isActive()]
+    running = [timer for timer in list(_started_timers) if isValid(timer) and timer.isActive()]
+    _started_timers.clear()
+    _started_timers.update(running)
+    return running
 
 
 def watch_timers() -> None:
@@ -206,6 +213,13 @@ def _process_sentence(pid: int) -> str:
     return f"left a child process: {pid} ({command_of(pid) or 'no command'}); wait for it or end it"
 
 
+def _new_threads(
+    before: set[threading.Thread], owned: Callable[[], set[threading.Thread]]
+) -> list[threading.Thread]:
+    new = running_threads() - before
+    return list(new - owned()) if new else []
+
+
 @contextmanager
 def guarded(
     owner: Any = None, owned: Callable[[], set[threading.Thread]] = set, shared: bool = False
@@ -220,7 +234,7 @@ def guarded(
     widgets, timers = top_level_widgets(), active_timers()
     yield
     sentences = _qt_sentences(widgets, timers, owner, shared)
-    left_threads = wait_until_empty(lambda: list(running_threads() - threads - owned()))
+    left_threads = wait_until_empty(lambda: _new_threads(threads, owned))
     left_children = wait_until_empty(lambda: list(child_processes() - children))
     sentences += [_thread_sentence(thread) for thread in left_threads]
     sentences += [_process_sentence(pid) for pid in left_children]

@@ -90,9 +90,15 @@ class NeuronMeans:
 
     def __call__(self, c: Array) -> tuple[Array, Array]:
         """Return k1(c) and k2(c), which is odd, for -1 <= c <= 1."""
-        roots = np.sqrt(np.minimum(np.abs(c), 1.0))
-        k1 = np.interp(roots, self.roots, self.outer)
-        return k1, np.copysign(np.interp(roots, self.roots, self.inner), c)
+        # Not np.interp, which searches a grid whose places are known: 160 ns a value, not 9.
+        places = INTERVALS * np.sqrt(np.minimum(np.abs(c), 1.0))
+        left = np.minimum(places.astype(np.intp), INTERVALS - 1)
+        places -= left
+        k1, k2 = (
+            table.take(left) + places * np.diff(table).take(left)
+            for table in (self.outer, self.inner)
+        )
+        return k1, np.copysign(k2, c)
 
     @property
     def largest(self) -> Array:

@@ -20,6 +20,8 @@ from tests.problems import FIGURE_1
 from tests.support.commands import Call
 from tests.support.run_files import crash, frames_of, recorder_at, small_problem
 
+pytestmark = pytest.mark.usefixtures("few_directions")
+
 SMALL = ("--set", "network.m=[16, 17]", "--set", "recording.frames=8", "--quiet")
 TINY = (
     *("--set", "network.m=16", "--set", "data.d=6", "--set", "data.n=12"),

@@ -18,6 +18,8 @@ from core.runs import Recorder, open_run
 from tests.support.commands import interrupted_programs
 from tests.support.judged_runs import problem_of, recorded_run
 
+pytestmark = pytest.mark.usefixtures("few_directions")
+
 KEYS = {
     *("frame", "log10_time", "hard_margin", "below", "above", "condition", "closed"),
     *("why_no_below", "above_always", "always", "above_while"),

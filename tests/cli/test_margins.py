@@ -12,6 +12,8 @@ from core.cli.main import main
 from tests.problems import FIGURE_1
 from tests.support.commands import interrupt_margins
 
+pytestmark = pytest.mark.usefixtures("few_directions")
+
 KEYS = {"name", "value", "lower", "upper", "certified", "method", "seconds"}
 SMALL = ("--quiet", "--limit", "20", "--set", "data.n=8", "--set", "data.d=4")
 

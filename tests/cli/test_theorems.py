@@ -16,8 +16,11 @@ from core.problem.schedule import parse_time
 from core.runs import Recorder, open_run
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Verdict
+from tests.conftest import use_few_directions
 from tests.support.commands import interrupt_margins
 from tests.support.judged_runs import problem_of, recorded_run
+
+pytestmark = pytest.mark.usefixtures("few_directions")
 
 KEYS = {
     *("name", "source", "text", "hypotheses", "bound", "measured", "verdict"),
@@ -41,6 +44,7 @@ def known(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("known")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("MARGINSCOPE_CACHE", str(folder))
+        use_few_directions(environment)
         assert main(["theorems", str(small), "--quiet", "--limit", "5"]) == 0
     return folder
 

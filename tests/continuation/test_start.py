@@ -19,6 +19,8 @@ from tests.support.continued_runs import continued_at, recorded_at
 from tests.support.judged_runs import margins_of
 from tests.support.run_files import tamper
 
+pytestmark = pytest.mark.usefixtures("few_directions")
+
 FLOW = {"kind": "flow", "until_log10_time": 1.0}
 DESCENT = {"kind": "gd", "step": 0.0625, "until_log10_time": 1.0}
 RUNS = (

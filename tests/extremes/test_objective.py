@@ -36,6 +36,8 @@ from core.theorems.statement import Context, assess
 from tests.support.made_up_hunts import study_of
 from tests.support.sweeps import recorded_trials
 
+pytestmark = pytest.mark.usefixtures("few_directions")
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -21,6 +21,8 @@ from core.reference.share import Promise, first_reach, make_promise, margin_shar
 from core.runs import open_run
 from tests.recording import recorded
 
+pytestmark = pytest.mark.usefixtures("few_directions")
+
 LINES = ("recording.frames=40", "dynamics.until_log10_time=3", "data.n=16", "data.d=6")
 
 

@@ -22,6 +22,8 @@ from core.runs import open_run
 from tests.python.test_shown import stand_in
 from tests.support.loops import loop, record_loop
 
+pytestmark = pytest.mark.usefixtures("few_directions")
+
 STEPS = 12
 NAMES = ("eta", "lr", "loop.risk", "train/loss", "val_acc")
 

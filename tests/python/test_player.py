@@ -16,7 +16,7 @@ from tests.python.small import FIGURE_1, NOT_SHOWN, WIDTHS, command, trained, ty
 from tests.support.browser import Browser, browser, browser_path
 from tests.support.pages import HOSTILE, data_of, flat
 
-pytestmark = pytest.mark.same_margins
+pytestmark = [pytest.mark.same_margins, pytest.mark.usefixtures("few_directions")]
 TITLE = """ a "quoted" &amp; 'odd' <b> & $5 """
 
 

@@ -21,6 +21,8 @@ from tests.python.small import FIGURE_1, NOT_SHOWN, SHORT, WIDTHS, command, trai
 from tests.support.loops import loop
 from tests.support.made_up_figures import problem_of
 
+pytestmark = pytest.mark.usefixtures("few_directions")
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ms.Run]:

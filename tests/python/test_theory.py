@@ -20,6 +20,8 @@ from core.studies.study import load_study
 from tests.python.small import as_json, trained
 from tests.support.commands import interrupt_margins
 
+pytestmark = pytest.mark.usefixtures("few_directions")
+
 SQUARE = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
 XOR = SQUARE[:, 0] * SQUARE[:, 1]
 

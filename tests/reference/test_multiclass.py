@@ -101,15 +101,15 @@ def cutting_planes(x: Array, y: Array, k: int, rounds: int) -> tuple[float, floa
 
 @pytest.mark.parametrize("seed", range(3))
 def test_another_program_has_the_same_margin(seed: int) -> None:
-    """Its bracket overlaps, and is narrow after 220 rounds."""
-    x, y = gaussian(seed)
+    """Its bracket overlaps, and is narrow after 100 rounds."""
+    x, y = gaussian(seed, 10, 6)
     found = bracket(x, y, 4)
     assert (found.upper - found.lower) / found.upper < 3e-3
-    lower, upper = cutting_planes(x, y, 4, 220)
-    assert upper - lower < 0.015 * upper
+    lower, upper = cutting_planes(x, y, 4, 100)
+    assert upper - lower < 0.006 * upper
     assert lower <= found.upper
     assert upper >= found.lower
-    assert found.upper == pytest.approx(upper, rel=1e-2)
+    assert found.upper == pytest.approx(upper, rel=3e-3)
 
 
 def test_no_weights_and_no_map_are_better() -> None:
@@ -146,16 +146,16 @@ def test_spectral_descent_comes_to_it_from_below() -> None:
 
 
 def test_what_it_does_not_depend_on() -> None:
-    x, y = gaussian(2)
+    x, y = gaussian(0, 10, 6)
     found = bracket(x, y, 4)
-    rotation, _ = np.linalg.qr(np.random.default_rng(3).standard_normal((8, 8)))
-    order = np.random.default_rng(4).permutation(20)
+    rotation, _ = np.linalg.qr(np.random.default_rng(3).standard_normal((6, 6)))
+    order = np.random.default_rng(4).permutation(10)
     for points, labels, factor in (
         (7.0 * x, y, 7.0),
         (1e-90 * x, y, 1e-90),
         (x @ rotation, y, 1.0),
         (x[order], (y[order] + 1.0) % 4.0, 1.0),
-        (np.c_[x, np.zeros((20, 30))], y, 1.0),  # more coordinates than examples
+        (np.c_[x, np.zeros((10, 30))], y, 1.0),  # more coordinates than examples
         (np.r_[x, x[:3]], np.r_[y, y[:3]], 1.0),
     ):
         other = bracket(points, labels, 4)

@@ -217,7 +217,6 @@ def test_each_window_copies_its_command(qtbot, controller: ExportController, kin
     QGuiApplication.clipboard().clear()
 
 
-@pytest.mark.usefixtures("drawn_by_one")
 def test_a_preview_is_drawn_after_each_change_and_says_its_size(
     qtbot, controller: ExportController
 ) -> None:
@@ -244,7 +243,6 @@ def _measures(dialog: ExportDialog, said: str) -> bool:
     return dialog.measures.text().startswith(said)
 
 
-@pytest.mark.usefixtures("drawn_by_one")
 def test_a_size_of_0_is_said_in_the_window_and_in_the_preview(
     qtbot, controller: ExportController
 ) -> None:

@@ -113,7 +113,6 @@ def known(qtbot, dialog: ExportDialog) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
-@pytest.mark.usefixtures("drawn_by_one")
 def test_a_figure_is_saved_by_its_window(
     qtbot, controller: ExportController, shown: Shown, runs, tmp_path, suffix: str
 ) -> None:
@@ -142,7 +141,6 @@ def test_a_figure_is_saved_by_its_window(
     assert list(tmp_path.iterdir()) == [target]
 
 
-@pytest.mark.usefixtures("drawn_by_one")
 def test_a_page_is_saved_by_its_window_which_says_how_large_it_is(
     qtbot, controller: ExportController, shown: Shown, runs, tmp_path, monkeypatch
 ) -> None:
@@ -177,7 +175,6 @@ def test_a_page_is_saved_by_its_window_which_says_how_large_it_is(
     assert list(tmp_path.iterdir()) == [target]
 
 
-@pytest.mark.usefixtures("drawn_by_one")
 def test_what_no_page_can_be_of_is_said_in_its_window(
     qtbot, controller: ExportController, shown: Shown, runs, monkeypatch
 ) -> None:
@@ -321,7 +318,6 @@ def test_data_as_csv_are_the_scalars(
         assert [float(row["log10_time"]) for row in rows] == run.log10_time.tolist()
 
 
-@pytest.mark.usefixtures("drawn_by_one")
 def test_jobs_of_others_ask_nothing(qtbot, controller, runs, tmp_path) -> None:
     one, svg, table = (runs[0],), tmp_path / "a.svg", tmp_path / "a.csv"
     figure = FigureJob(one, svg, ("margins",))
@@ -336,7 +332,6 @@ def test_runs_of_one_name_do_not_overwrite_each_other(tmp_path) -> None:
     assert len(set(data_paths(same, tmp_path, ".npz"))) == 3
 
 
-@pytest.mark.usefixtures("drawn_by_one")
 def test_a_figure_is_copied_as_pixels_and_as_vectors(
     qtbot, controller, shown: Shown, runs, monkeypatch
 ) -> None:
@@ -440,7 +435,6 @@ def test_a_window_that_is_left_writes_nothing(
         (lambda run, folder: DataJob((run,), (folder / "a.csv",), True), "NPZ for the parameters"),
     ],
 )
-@pytest.mark.usefixtures("drawn_by_one")
 def test_failures_are_sentences_of_a_window(
     qtbot, controller, runs, tmp_path, job, said: str
 ) -> None:
@@ -538,7 +532,6 @@ def test_tab_and_preset_are_remembered(controller: ExportController, shown: Show
     assert (controller.tab, controller.preset) == ("figure", "slide 16:9")
 
 
-@pytest.mark.usefixtures("drawn_by_one")
 def test_a_film_has_a_preview_of_its_last_frame(
     qtbot, controller: ExportController, shown: Shown, runs
 ) -> None:

@@ -45,6 +45,7 @@ FRAMES = 24  # of the runs of windows: what they show costs less
 PACES = {
     "library.compare_model.POLL_MS": 50,
     "export.controller.PREVIEW_MS": 20,
+    "theory.controller.JUDGE_MS": 20,
     "theory.final_margin.SOON_MS": 20,
     "playback.live_files.LATER_MS": 50,
     "playback.live_files.REST_MS": 100,

@@ -257,12 +257,24 @@ def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE / 1000) 
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "the shared window did not become quiet"
-        QTest.qWait(5)
+        QTest.qWait(2)
 
 
 def settle(program: Marginscope, seconds: float = PATIENCE / 1000) -> None:
-    """Wait until a window has nothing left to read, compute or draw."""
-    wait_until(lambda: trained(program) and is_quiet(program), seconds)
+    """Wait until a window has nothing left to read, compute or draw.
+
+    Texts are updated at once: their timer would take up to 60 ms after each test.
+    """
+
+    def rests() -> bool:
+        if not (trained(program) and is_quiet(program)):
+            return False
+        was_stale = program.readout._stale
+        if was_stale:
+            program.readout._tick()
+        return not was_stale
+
+    wait_until(rests, seconds)
 
 
 @contextmanager
@@ -303,7 +315,6 @@ def is_quiet(program: Marginscope) -> bool:
         and not program.display.calculator.busy
         and not program.open_runs.is_ticking
         and not program.scenes.has_pending_change
-        and not program.readout._stale
         and not _busy(program)
     )
 

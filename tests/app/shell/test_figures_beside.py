@@ -30,6 +30,8 @@ CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
 DPI = 60.0  # of copies, which are drawn in an eighth of the time
 SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
 
+pytestmark = pytest.mark.usefixtures("own_pen")
+
 
 @pytest.fixture(autouse=True)
 def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -23,6 +23,8 @@ CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
 SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
 NEVER = 1_000_000
 
+pytestmark = pytest.mark.usefixtures("own_pen")
+
 
 @pytest.fixture(autouse=True)
 def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -53,7 +53,13 @@ def shown_panels(program: Marginscope) -> list[RunPanel]:
 
 
 def drawn(program: Marginscope) -> bool:
-    return all(panel.frame >= 0 for panel in shown_panels(program))
+    """Return True if all views are drawn, and no panel is still to be placed."""
+    grid = program.window.views
+    return (
+        trained(program)
+        and all(panel.frame >= 0 for panel in shown_panels(program))
+        and not (grid._soon.isActive() or grid._placed.isActive())
+    )
 
 
 def says(axis: pg.AxisItem, text: str) -> bool:
@@ -145,7 +151,7 @@ def check_a_small_window_scrolls_and_does_not_grow(
     qtbot.waitUntil(lambda: places(program) == [(0, 0), (1, 0), (2, 0), (3, 0)])
     area = program.window.views
     bar = area.verticalScrollBar()
-    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    qtbot.waitUntil(lambda: bar.maximum() > 0 and drawn(program))
     assert (program.window.width(), program.window.height()) == (1024, 640)
     for plot in chain(*plots(program)):
         assert plot.width() >= LEAST_PLOT[0] and plot.height() >= LEAST_PLOT[1]
@@ -209,6 +215,7 @@ def check_ranges_and_zoom_are_shared(program: Marginscope, qtbot: QtBot, files: 
     program.files.open_files(files[:4])
     qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
     program.display.update_intent(playing=False)
+    qtbot.waitUntil(lambda: drawn(program))
     drawn_plots = [panel.view("margins").plot for panel in shown_panels(program)]
     qtbot.waitUntil(
         lambda: all(one.visible_range() == drawn_plots[0].visible_range() for one in drawn_plots)
