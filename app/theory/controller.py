@@ -171,7 +171,10 @@ class TheoryController(QObject):
         self._emit_alarms()
 
     def _schedule_judging(self) -> None:
-        """Schedule another judgement if a run has changed since the last one."""
+        """Start the timer of the next judgements if a run has changed, unless it is running.
+
+        If the judge or a view is busy then, the timer starts again.
+        """
         if self._stopped or self._pause.isActive():
             return
         runs = self._runs_with_frames().items()
@@ -184,7 +187,10 @@ class TheoryController(QObject):
             self._pause.start(GROWING_MS if is_repeated else JUDGE_MS)
 
     def _judging_mark(self, run: OpenRun) -> tuple[int, int, float]:
-        """Return what a verdict depends on: numbers of frames and of margins, and delta."""
+        """Return what a verdict depends on: numbers of frames and of margins, and delta.
+
+        A recording that stands in for a run keeps its last mark, so that it is not judged.
+        """
         if run.stands_in:  # a recording is only shown: with its old mark it is not judged
             return self.results(run.key).mark
         frames = run.data.frames if run.data is not None else 0
@@ -216,6 +222,7 @@ class TheoryController(QObject):
             self._schedule_show_results()
 
     def _on_started(self, lane: int, reference: Reference | None) -> None:
+        """Set the margin that a lane computes, None for none; update status and panel."""
         self._current[lane] = "" if reference is None else reference.name
         names = ", ".join(greek(name) for name in self._current.values() if name)
         self.status.emit(f"computing {names} ..." if names else "")
@@ -255,6 +262,7 @@ class TheoryController(QObject):
         self._schedule_judging()
 
     def _on_bound_requested(self, key: str, is_shown: bool) -> None:
+        """Show or hide a bound; showing it also opens the view that draws it."""
         if is_shown:
             self._show_view_of(key)
         bounds = self._display.intent.shown_bounds

@@ -59,7 +59,9 @@ class TheoryResults:
     def final_margin_traces(self) -> tuple[tuple[str, Any], ...]:
         """Return the upper and the lower end of the final margin's bracket as traces.
 
-        Each is a name and values at the frames, NaN before the condition holds. Empty if unknown.
+        Each is a name, "" for the lower end, and values at the frames up to the bracket's. They
+        are NaN before the last tenth, or before the condition's first frame if that is earlier.
+        Infinite and unknown ends are left out. Empty if no bracket is known.
         """
         from core.observables.final_margin import traces
 

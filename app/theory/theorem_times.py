@@ -57,7 +57,11 @@ PRESSES = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 @final
 class TimeRows(QWidget):
-    """Rows of stretches of time, one for each statement; a click seeks a time or a stretch."""
+    """Rows of stretches of time, one for each statement.
+
+    A click seeks the clicked time. A double click, the space bar and Enter seek the start of the
+    stretch.
+    """
 
     moment_requested = Signal(float)  # clicked time, or start of the chosen stretch
     row_reached = Signal(int, int)  # top and bottom of the row with the keyboard cursor

@@ -89,7 +89,10 @@ def near_orthogonal(run: Run) -> Hypothesis:
 
 
 def outer_layer(run: Run) -> Hypothesis:
-    """Return the hypothesis a_j = +-1/sqrt(m), up to rounding; a file may contain others."""
+    """Return the hypothesis a_j = +-1/sqrt(m) up to rounding, which a file may violate.
+
+    The network must have fixed outer weights (`FixedOuter`).
+    """
     network = run.network
     assert isinstance(network, FixedOuter)
     difference = float(np.abs(np.abs(network.fixed["a"]) * math.sqrt(run.network.m) - 1.0).max())

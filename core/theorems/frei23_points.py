@@ -42,7 +42,12 @@ def has_certificate(run: Run) -> bool:
 
 @final
 class KktPoint:
-    """W of the last frame scaled to min_i p_i = 1: groups of neurons, z, and p."""
+    """Parameters of the last frame scaled to min_i p_i = 1, for a network with fixed outer weights.
+
+    `plus` and `minus` are the rows of V with a_j > 0 and a_j < 0, and v and u their means.
+    z (d,) is sum_j a_j v_j, and p (n,) the scaled margins. These are NaN unless the least
+    unscaled margin, `least`, is positive.
+    """
 
     def __init__(self, run: Run) -> None:
         assert isinstance(run.network, FixedOuter)

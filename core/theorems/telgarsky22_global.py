@@ -57,7 +57,7 @@ def is_on_two_cones(run: Run) -> bool:
 
 
 def positive_unit_data(run: Run) -> tuple[Hypothesis, Hypothesis]:
-    """Return the hypotheses of one label, and of examples on the sphere."""
+    """Return the hypotheses that all labels are +1, and that all |x_i| are 1 up to 1e-9."""
     positive = bool((run.dataset.y > 0).all())
     lengths = float(np.abs(np.linalg.norm(run.dataset.x, axis=1) - 1.0).max())
     labels = Hypothesis("all labels +1", "+1", "+1" if positive else "both", positive)

@@ -176,6 +176,9 @@ def compare_start_derivative(context: Context) -> Comparison:
 def mixed_terms(context: Context, share: Array) -> Array:
     """Return min_i <r thetabar + W_0, d p_i(W_t)> - p_i(W_t) of each frame.
 
+    thetabar is the direction of `outer_transport`: it moves outer weights only, is not of unit
+    length, and is 0 if no q exists.
+
     Parameters
     ----------
     context : Context

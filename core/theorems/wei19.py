@@ -21,7 +21,7 @@ def is_on_wei19_data(run: Run) -> bool:
 
 
 def is_kernel_on_wei19_data(run: Run) -> bool:
-    """Return True for a kernel predictor on the data of (2.1)."""
+    """Return True for the dynamics `kernel` on the data of (2.1), with any network."""
     return is_on_wei19_data(run) and run.experiment.dynamics.kind == "kernel"
 
 

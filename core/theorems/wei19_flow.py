@@ -64,6 +64,7 @@ def objective_derivative_terms(run: Run, index: int) -> tuple[float, float, floa
 
     With theta_j = sqrt(m) w_j of mass 1/m: E_rho L' = sum_i g_i f(x_i) + lambda |W|^2, E_rho |v|^2
     is the squared gradient in W, and E_U L' = lambda, since Phi is odd in the outer weight.
+    sigma is the noise of the perturbed flow, and 0 for dynamics without it.
     """
     flat, l2 = run.parameters(index), float(run.experiment.loss.l2)
     sigma = float(getattr(run.experiment.dynamics, "sigma", 0.0))
