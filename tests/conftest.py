@@ -129,7 +129,7 @@ def use_few_directions(patch: pytest.MonkeyPatch) -> None:
 
     The bracket is about three times as wide, and takes .2 s in place of 1.2 s.
     """
-    patch.setattr("core.reference.tangent.MOST", 2**18)
+    patch.setattr("core.reference.tangent_draws.MOST", 2**18)
     patch.setattr("core.reference.tangent.MOST_SEARCHED", 2**13)
 
 

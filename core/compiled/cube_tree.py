@@ -131,11 +131,13 @@ def bound_by_weights(
         length += abs(w[k])
     for k in range(w.size):
         M[k] = (1.0 - blend) * abs(w[k]) + blend * length * D[k]
+    for k in range(w.size):
         total += M[k]
     for k in range(w.size):
         M[k] = total / M[k]
-        bound += M[k] * (w[k] * w[k] + 0.25 * sums[free, k] * sums[free, k])
         pull[k] = M[k] * w[k]
+    for k in range(w.size):
+        bound += M[k] * (w[k] * w[k] + 0.25 * sums[free, k] * sums[free, k])
     for i in range(free):
         slope = 0.0
         for k in range(w.size):
