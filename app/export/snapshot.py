@@ -35,18 +35,18 @@ def export_snapshot(
         tuple(run.source for run in runs),
         intent.shown_plane,
         PALETTES[intent.palette],
-        tuple(theory.drawn_margins_of(run.key) for run in runs),
+        tuple(theory.curves.drawn_margins_of(run.key) for run in runs),
         tuple(selections.named_selection(run) for run in runs),
         view.wishes.views or PANELS,
         _view_options(view),
         pinned,
-        tuple(theory.bound_curves_of(run.key) for run in runs),
+        tuple(theory.curves.bound_curves_of(run.key) for run in runs),
         _ranges(display, runs),
         _moment(view),
         _interval(view),
         theory.delta,
         tuple(source for run in runs for source in _sources(run, theory)),
-        tuple(theory.promise_of(run.key) for run in runs),
+        tuple(theory.curves.promise_of(run.key) for run in runs),
         _shown_comparison(view),
         tuple(run.heading for run in runs),
         any(run.data is not None and run.data.run.frames_before > 0 for run in runs),
@@ -56,7 +56,7 @@ def export_snapshot(
 def _sources(run: OpenRun, theory: TheoryController) -> tuple[str, ...]:
     """Return the sources of a run's study, and of what theory shows of the run."""
     own = "" if run.data is None else run.data.run.source
-    return (own, *theory.sources_of(run.key))
+    return (own, *theory.curves.sources_of(run.key))
 
 
 def _shown_comparison(view: ResolvedView) -> ComparedRuns | None:

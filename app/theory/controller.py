@@ -19,15 +19,13 @@ from app.theory.margin_worker import MarginWorker
 from app.theory.panel import TheoryPanel
 from app.theory.results import FINAL, TheoryResults
 from app.theory.theorem_times import TheoremTimes
+from app.theory.theory_curves import TheoryCurves
 from app.training.kernels import CompilerProcess
-from app.widgets.screen_text import greek, short_name
+from app.widgets.screen_text import greek
 from core.compiled.kernel_groups import MARGINS
 
 if TYPE_CHECKING:
-    from app.views.view import Bound
-    from core.figures.options import BoundCurve
     from core.reference.margin import Reference, ReferenceMargin
-    from core.reference.share import Promise
 
 JUDGE_MS = 400  # ms after a margin was computed or the run ended
 GROWING_MS = 2000  # ms, while the run grows
@@ -69,6 +67,7 @@ class TheoryController(QObject):
         margins.set_hold_condition(partial(compiler.is_missing, (MARGINS,)))
         compiler.progress.connect(margins.wake)
         self._results: dict[int, TheoryResults] = {}
+        self.curves = TheoryCurves(display, self.results)
         self._menu = MarginMenu(menu, display, lambda: self._results.values(), self)
         self._key = -1  # run in the panel
         self._current: dict[int, str] = {}
@@ -362,46 +361,9 @@ class TheoryController(QObject):
         """Draw the lines and bounds of every shown run."""
         if self._stopped:
             return
+        curves = self.curves
         for panel in self._display.panels:
             run = panel.run
             if run is not None and (results := self._results.get(run.key)) is not None:
-                promise = self.promise_of(run.key)
-                panel.set_theory(
-                    self._unhidden_margins(results), self._shown_bounds(results), promise
-                )
-
-    def promise_of(self, key: int) -> Promise | None:
-        """Return the margin to which a run's shares refer; None for plain margins."""
-        if self._display.view.wishes.margin_unit != "share":
-            return None
-        return self.results(key).promise
-
-    def drawn_margins_of(self, key: int) -> tuple[ReferenceMargin, ...]:
-        """Return the computed, unhidden margins of a run that its figure draws as lines."""
-        return tuple(one for one in self._unhidden_margins(self.results(key)) if one.is_drawable)
-
-    def bound_curves_of(self, key: int) -> tuple[BoundCurve, ...]:
-        """Return the bounds of statements and of the final margin, drawn in a figure of a run."""
-        from core.figures.options import BoundCurve
-
-        names = self._display.view.wishes.shown_bounds
-        return tuple(BoundCurve(*one[:4]) for one in self.results(key).shown_bound_traces(names))
-
-    def sources_of(self, key: int) -> tuple[str, ...]:
-        """Return the sources of a run's drawn margins and judged statements, with repeats."""
-        judgement = self.results(key).judgement
-        assessments = judgement.assessments if judgement is not None else ()
-        margins = [one.reference.source for one in self.drawn_margins_of(key)]
-        return (*margins, *(one.statement.source for one in assessments))
-
-    def _unhidden_margins(self, results: TheoryResults) -> list[ReferenceMargin]:
-        """Return the computed margins that the user has not hidden, in order."""
-        hidden_margins = self._display.view.wishes.hidden_margins
-        return [one for one in results.margins_in_order if one.reference.name not in hidden_margins]
-
-    def _shown_bounds(self, results: TheoryResults) -> list[Bound]:
-        """Return the bounds that the user shows, of statements and of the final margin."""
-        from app.views.view import Bound
-
-        bounds = results.shown_bound_traces(self._display.view.wishes.shown_bounds)
-        return [Bound(short_name(name), *parts) for _, name, *parts in bounds]
+                margins, bounds = curves.unhidden_margins(results), curves.shown_bounds(results)
+                panel.set_theory(margins, bounds, curves.promise_of(run.key))

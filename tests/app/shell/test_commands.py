@@ -311,7 +311,7 @@ def test_lines_of_reference_margins_are_shown_and_hidden(
     program: Marginscope, qtbot: QtBot
 ) -> None:
     key = next(iter(program.session)).key
-    qtbot.waitUntil(lambda: bool(program.theory.drawn_margins_of(key)))
+    qtbot.waitUntil(lambda: bool(program.theory.curves.drawn_margins_of(key)))
     palette = opened(program, qtbot)
     first = of_kind(palette, "Reference margin")[0]
     name = program.window.margin_choice.actions()[0].data()  # as it is called in study files

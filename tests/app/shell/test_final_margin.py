@@ -86,7 +86,7 @@ def check_that_its_ends_are_drawn_on_request_and_undone_by_name(
     press(qtbot, program)
     qtbot.waitUntil(lambda: any(text.startswith("final <= .") for text in labels(program)))
     run = list(program.session)[-1]
-    names = [bound.name for bound in program.theory.bound_curves_of(run.key)]
+    names = [bound.name for bound in program.theory.curves.bound_curves_of(run.key)]
     assert [name for name in names if name] == [
         text for text in labels(program) if text.startswith("final")
     ]

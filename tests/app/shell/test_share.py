@@ -107,7 +107,7 @@ def test_what_is_not_computed_yet_is_waited_for(
 def test_figures_show_what_the_window_shows(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: settled(program))
     run = next(iter(program.session))
-    assert program.theory.promise_of(run.key) is None
+    assert program.theory.curves.promise_of(run.key) is None
     asked(program, qtbot)
     shown = program.export._snapshot()
     promised = shown.promises[0]

@@ -26,7 +26,8 @@ from app.theory.statement_lines import (
     make_statement_lines,
     paint_stretch,
 )
-from app.theory.theorem_times import MOST_ROWS, NO_LINES, NO_RUN, TheoremTimes, TimeRows
+from app.theory.theorem_times import MOST_ROWS, NO_LINES, NO_RUN, TheoremTimes
+from app.theory.time_rows import TimeRows
 from core.figures.palette import LIGHT
 from core.problem.schedule import coordinate
 from core.theorems.statement import Assessment, Comparison, Verdict

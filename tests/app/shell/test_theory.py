@@ -264,7 +264,7 @@ def test_lines_are_chosen_from_the_menu(judged: Marginscope, qtbot: QtBot) -> No
     assert first in ("gamma_l1 (heuristic)", "gamma_l1 / 2 (heuristic)")
     assert second == "gamma_nc"
     run = next(iter(judged.session))
-    assert [one.reference.name for one in judged.theory.drawn_margins_of(run.key)] == [
+    assert [one.reference.name for one in judged.theory.curves.drawn_margins_of(run.key)] == [
         "gamma_l1",
         "gamma_nc",
     ]
