@@ -1,4 +1,4 @@
-"""Reference margins and verdicts of the shown runs, computed in the background."""
+"""Reference margins and verdicts of the open runs, computed in the background."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from core.compiled.kernel_groups import MARGINS
 if TYPE_CHECKING:
     from core.reference.margin import Reference, ReferenceMargin
 
-JUDGE_MS = 400  # ms after a margin was computed or the run ended
-GROWING_MS = 2000  # ms, while the run grows
+JUDGE_MS = 400  # ms from a change of a run, its margins or delta to the request of a verdict
+GROWING_MS = 2000  # ms, while a run grows and a verdict is known
 SHOW_MS = 16  # ms from a result to the update of the panel, which collects results until then
 # Share of a core for each thread; together they slow training by a few per cent.
 WHILE_TRAINING = 0.1
@@ -37,14 +37,17 @@ FAILED = "The theorems could not be checked (internal error). Details are in the
 
 @final
 class TheoryController(QObject):
-    """Requests margins and verdicts, and shows the results of all shown runs.
+    """Requests margins and verdicts of all open runs, and shows the results.
 
-    The lines of margins and the bounds of statements that are drawn are part of the view.
+    Panel and timeline show one run; the views of each run draw its margins and bounds. The user's
+    choice of drawn margins and bounds is part of the intent.
     """
 
-    status = Signal(str)  # current computation, or ""
-    margin_work_changed = Signal(bool, bool)  # some were cancelled, some are being computed
-    alarms_changed = Signal(object)  # tuple of core.observables.alarms.Alarm for all shown runs
+    status = Signal(str)  # names of the margins being computed, as "computing ... ...", or ""
+    margin_work_changed = Signal(bool, bool)
+    """Cancelled by the user; computed or waiting. Emitted at each display, unchanged too."""
+    alarms_changed = Signal(object)
+    """Tuple of core.observables.alarms.Alarm of all open runs judged so far, from left to right."""
 
     def __init__(
         self,
@@ -69,10 +72,10 @@ class TheoryController(QObject):
         self._results: dict[int, TheoryResults] = {}
         self.curves = TheoryCurves(display, self.results)
         self._menu = MarginMenu(menu, display, lambda: self._results.values(), self)
-        self._key = -1  # run in the panel
-        self._current: dict[int, str] = {}
+        self._key = -1  # run in the panel, -1 for none
+        self._current: dict[int, str] = {}  # lane -> name of the margin it computes, or ""
         self._cancelled = self._stopped = False
-        # Options by which the lines were drawn last.
+        # Hidden margins, shown bounds and unit by which the lines were drawn last.
         self._drawn = (frozenset[str](), frozenset[str](), "plain")
         self.delta = panel.delta.value()  # failure probability in the statements
         self._others_busy: Callable[[], bool] = bool  # `bool` returns False
@@ -102,44 +105,57 @@ class TheoryController(QObject):
         self.judge.worker.result.connect(self._on_judged)
 
     def cpu_share(self) -> float:
-        """Return the share of a core for theory: 1, or little while others work. Thread-safe."""
+        """Return the share of a core for each theory thread. Thread-safe.
+
+        WHILE_TRAINING while a run trains, a view waits for frames or `throttle_while` asks for it;
+        otherwise 1.
+        """
         display = self._display
         is_busy = display.session.training or display.waits_for_frames or self._others_busy()
         return WHILE_TRAINING if is_busy else 1.0
 
     def throttle_while(self, others_busy: Callable[[], bool]) -> None:
-        """Throttle the theory workers while `others_busy()` is true. It must be thread-safe."""
+        """Throttle all theory threads while `others_busy()`, a thread-safe function, is true.
+
+        It replaces the condition of an earlier call.
+        """
         self._others_busy = others_busy
 
     @property
     def busy(self) -> bool:
-        """True while a worker computes or judges, or until its last result is shown."""
+        """True while a margin or verdict is computed or waits, or a result is not displayed yet.
+
+        A verdict that is only scheduled and the final margins do not count.
+        """
         return self.margins.busy or self.judge.busy or self._soon.isActive()
 
     def results(self, key: int) -> TheoryResults:
-        """Return the results of a run; empty ones if it is not shown."""
+        """Return the results of a run; new empty ones if the run is not open or not loaded."""
         return self._results.get(key, TheoryResults())
 
     def describe_reach(self, run: OpenRun) -> tuple[str, str]:
-        """Return label and time at which a run reached 90 % of the promised margin, in words."""
+        """Return `TheoryResults.describe_reach`: a label, and the time to 90 % or its absence."""
         return self.results(run.key).describe_reach(run)
 
     # ------------------------------------------------------------------------------------- actions
 
     def cancel(self) -> None:
-        """Cancel the margins being computed or waiting."""
+        """Cancel the margins of all open runs that are computed or wait, until `resume`.
+
+        Computed margins remain; verdicts and final margins continue.
+        """
         self._cancelled = True
         self.margins.cancel()
         self._show_results()
 
     def resume(self) -> None:
-        """Compute the missing margins, cancelled ones included."""
+        """Compute the missing margins of all open runs; a computation at work starts again."""
         self._cancelled = False
         self.margins.resume()
         self._show_results()
 
     def stop(self) -> None:
-        """Cancel all work, and wait for the threads."""
+        """Cancel all work and wait for all theory threads; later changes of runs do nothing."""
         self._stopped = True
         self._pause.stop()
         self._soon.stop()
@@ -150,10 +166,11 @@ class TheoryController(QObject):
     # ----------------------------------------------------------------------------------- open runs
 
     def _runs_with_frames(self) -> dict[int, OpenRun]:
-        """Return the open runs whose frames can be read, by key."""
+        """Return the open runs with a loaded file or recording, by key, from left to right."""
         return {run.key: run for run in self._display.session if run.data is not None}
 
     def _on_runs_changed(self) -> None:
+        """Request the margins of new runs, and drop work and results of closed ones."""
         if self._stopped:
             return
         runs = self._runs_with_frames()
@@ -170,9 +187,9 @@ class TheoryController(QObject):
         self._emit_alarms()
 
     def _schedule_judging(self) -> None:
-        """Start the timer of the next judgements if a run has changed, unless it is running.
+        """Start the timer of the judgements if a run changed since its last request.
 
-        If the judge or a view is busy then, the timer starts again.
+        A timer that already runs is left as it is.
         """
         if self._stopped or self._pause.isActive():
             return
@@ -186,17 +203,20 @@ class TheoryController(QObject):
             self._pause.start(GROWING_MS if is_repeated else JUDGE_MS)
 
     def _judging_mark(self, run: OpenRun) -> tuple[int, int, float]:
-        """Return what a verdict depends on: numbers of frames and of margins, and delta.
+        """Return what a verdict depends on: numbers of frames read and of margins, and delta.
 
-        A recording that stands in for a run keeps its last mark, so that it is not judged.
+        Of a recording that stands in for a run return the last mark, so that it is not judged.
         """
-        if run.stands_in:  # a recording is only shown: with its old mark it is not judged
+        if run.stands_in:
             return self.results(run.key).mark
         frames = run.data.frames if run.data is not None else 0
         return frames, len(self.results(run.key).margins), self.delta
 
     def _request_judgements(self) -> None:
-        """Request a judgement of each changed run; later while the judge or a view is busy."""
+        """Request a judgement of each changed run.
+
+        While the judge works or a view waits for frames, only start the timer again.
+        """
         # Verdicts arrive while the judge still works, and pictures have priority over verdicts.
         if self.judge.busy or self._display.waits_for_frames:
             self._pause.start(JUDGE_MS)
@@ -215,19 +235,21 @@ class TheoryController(QObject):
     # ------------------------------------------------------------------------------- results
 
     def _on_planned(self, key: int, references: Any) -> None:
+        """Store the references of a run; ignore a closed run."""
         if key in self._results:
             self._results[key].references = tuple(references)
             self._results[key].planned = True
             self._schedule_show_results()
 
     def _on_started(self, lane: int, reference: Reference | None) -> None:
-        """Set the margin that a lane computes, None for none; update status and panel."""
+        """Store the margin that a lane computes, None for none; update status and panel."""
         self._current[lane] = "" if reference is None else reference.name
         names = ", ".join(greek(name) for name in self._current.values() if name)
         self.status.emit(f"computing {names} ..." if names else "")
         self._schedule_show_results()
 
     def _on_margin(self, key: int, margin: ReferenceMargin) -> None:
+        """Store a margin, and schedule a new verdict; ignore a closed run."""
         if key in self._results:
             self._results[key].margins[margin.reference.name] = margin
             self._schedule_judging()
@@ -239,6 +261,7 @@ class TheoryController(QObject):
             self._schedule_show_results()
 
     def _on_judged(self, judgement: Judgement) -> None:
+        """Store a verdict, schedule the next if frames came, and emit the alarms of all runs."""
         if judgement.key in self._results:
             self._results[judgement.key].judgement = judgement
             self._schedule_judging()
@@ -246,7 +269,7 @@ class TheoryController(QObject):
             self._emit_alarms()
 
     def _emit_alarms(self) -> None:
-        """Emit the alarms of all open runs, unchanged ones too."""
+        """Emit the alarms of all open runs; a run without a verdict has none."""
         alarms = [
             alarm
             for results in self._results.values()
@@ -261,14 +284,14 @@ class TheoryController(QObject):
         self._schedule_judging()
 
     def _on_bound_requested(self, key: str, is_shown: bool) -> None:
-        """Show or hide a bound; showing it also opens the view that draws it."""
+        """Show or hide a bound in all runs; showing it also opens the view that draws it."""
         if is_shown:
             self._show_view_of(key)
         bounds = self._display.intent.shown_bounds
         self._display.update_intent(shown_bounds=bounds | {key} if is_shown else bounds - {key})
 
     def _show_view_of(self, key: str) -> None:
-        """Show the view of a bound, and its observable."""
+        """Open the view of a bound, if it has one, and add its observable to the curves."""
         if key == FINAL:
             self._show_view("margins")
         views = (results.view_of_bound(key) for results in self._results.values())
@@ -282,30 +305,31 @@ class TheoryController(QObject):
         self._show_view("margins" if view == "margins" else "curves")
 
     def _show_view(self, name: str) -> None:
+        """Add a view after the shown ones, if it is not among them."""
         if name not in self._display.view.wishes.views:
             self._display.update_intent(views=(*self._display.view.wishes.views, name))
 
     # ------------------------------------------------------------------------------------- display
 
     def _schedule_show_results(self) -> None:
+        """Display the results after SHOW_MS, together with those that arrive until then."""
         if not (self._stopped or self._soon.isActive()):
             self._soon.start()
 
     def _show_results(self) -> None:
-        """Update the panel and the lines in the margin views."""
+        """Update the panel, the timeline and the lines in the views at once."""
         self._soon.stop()
         self.margin_work_changed.emit(self._cancelled and bool(self._results), self.margins.busy)
         self._show_panel()
         self._draw_margin_lines()
 
     def _show_panel(self) -> None:
-        """Show the results of the current run; of the newest one while that has no frames."""
+        """Show the current run in the panel and timeline; the rightmost one if it has no data."""
         if self._stopped:
             return
         panel, runs = self._panel, self._runs_with_frames()
         bounds = self._display.view.wishes.shown_bounds
         current = self._display.current
-        # A run without frames has no results: the panel keeps showing another one.
         self._key = next(reversed(runs), -1)
         if current is not None and current.key in runs:
             self._key = current.key
@@ -335,12 +359,13 @@ class TheoryController(QObject):
             panel.note.setText(FAILED)
 
     def _show_times(self, heading: str, results: TheoryResults | None) -> None:
-        """Update the theorem timeline; its heading names the run if several are shown."""
+        """Update the timeline: its heading names the run, "" for a single one."""
         judgement = None if results is None else results.judgement
         lines = None if judgement is None else judgement.lines
         self._times.show_lines(heading, lines, results is not None)
 
     def _on_intent_changed(self) -> None:
+        """Draw lines, final margin and reach again if the choice of them or the unit changed."""
         wishes = self._display.view.wishes
         choices = wishes.hidden_margins, wishes.shown_bounds, wishes.margin_unit
         if choices != self._drawn:
@@ -350,6 +375,7 @@ class TheoryController(QObject):
             self._show_reach()
 
     def _show_reach(self) -> None:
+        """Show the time to 90 % of the panel's run; hide the line without a run."""
         run = self._display.session.get(self._key)
         self._panel.show_reach(self.results(self._key).describe_reach(run) if run else ("", ""))
 
@@ -358,7 +384,7 @@ class TheoryController(QObject):
         self._panel.final.show_words(words, self._display.view.wishes.shown_bounds)
 
     def _draw_margin_lines(self) -> None:
-        """Draw the lines and bounds of every shown run."""
+        """Draw the margins and bounds of every open run that has results, in all its views."""
         if self._stopped:
             return
         curves = self.curves

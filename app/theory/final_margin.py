@@ -1,4 +1,4 @@
-"""Brackets on the final margins of the shown runs, computed in the background."""
+"""Brackets on the final margins of the open runs, computed in the background."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from core.observables.final_margin import FinalMargin
     from core.reference.margin import ReferenceMargin
 
-SOON_MS, GROWING_MS = 400, 2000  # ms after a change, and while a run grows
-# Computing time for a growing run and for a finished one; the bound found by then is valid.
+# ms from a change to the request, and the same while a run grows after the first request.
+SOON_MS, GROWING_MS = 400, 2000
+# Computing time for an unfinished run and for a finished one; the bound found by then is valid.
 GROWING_S, SECONDS = 2.0, 30.0
 
 
@@ -28,7 +29,7 @@ GROWING_S, SECONDS = 2.0, 30.0
 class FinalBracket:
     """Final margin of a run by its first `frames` frames.
 
-    `key` is that of the run; `found` is None if the margin is unknown.
+    `key` is that of the run; `found` is None for a run without frames, or without a known bracket.
     """
 
     key: int
@@ -45,8 +46,10 @@ def bracket_final_margin(
 ) -> FinalBracket:
     """Bracket a run's final margin at its last frame, under the weakest condition.
 
-    The result has no margin for a run without frames, or one that `refusal` excludes. Of a finished
-    run the bracket `before` is reused; only its reference margin may have changed.
+    `found` is None for a run without frames, and for a run that `refusal` excludes. Of a finished
+    run with `before` at its last frame only the unconditional upper end is renewed, by `margins`.
+    Otherwise the search ends after `GROWING_S` or `SECONDS` with a valid, wider bracket. Runs in
+    the worker thread, with the file opened and closed here; cancelling raises CancelledError.
     """
     from core.observables.final_margin import DRAWN, final_margin, refusal, upper_end
     from core.reference.gated_limits import FixedPattern
@@ -66,7 +69,11 @@ def bracket_final_margin(
 
 @final
 class FinalMargins(QObject):
-    """Requests the final margins of all shown runs again as they grow, one at a time."""
+    """Requests the final margins of all open runs, and again when frames or margins are added.
+
+    `results` returns the results by the key of a run. `worker.result` emits each FinalBracket; this
+    class does not store the brackets. Recordings that stand in for a run are left out.
+    """
 
     def __init__(
         self,
@@ -77,9 +84,9 @@ class FinalMargins(QObject):
     ) -> None:
         super().__init__(parent)
         self._display, self._results = display, results
-        # Run key -> frames, margins, and True if it was growing.
+        # Run key -> frames, margins and growth at the last request.
         self._requested: dict[int, tuple[int, int, bool]] = {}
-        self._grew: set[int] = set()  # runs that were growing at the request
+        self._grew: set[int] = set()  # keys of runs that were growing at the last request
         self._stopped = False
         self.worker = Worker("final margin", bracket_final_margin, self, one_core=True)
         self.worker.share = cpu_share
@@ -92,18 +99,20 @@ class FinalMargins(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a request is scheduled or running."""
+        """True while a request is scheduled, waits or is computed."""
         return self.worker.busy or self._pause.isActive()
 
     def stop(self) -> None:
-        """Cancel all requests and wait for the thread."""
+        """Cancel all requests and wait for the thread; `schedule` then does nothing."""
         self._stopped = True
         self._pause.stop()
         self.worker.close()
 
     def _judged_runs(self) -> dict[int, OpenRun]:
-        """Return the open runs with frames, except recordings that stand in for them, by key."""
-        # Skip recordings shown in place of runs that wait for kernels.
+        """Return the open runs with a loaded file of their own, by key.
+
+        A run in whose place a recording is shown is left out.
+        """
         return {
             run.key: run
             for run in self._display.session
@@ -111,19 +120,23 @@ class FinalMargins(QObject):
         }
 
     def _request_mark(self, run: OpenRun) -> tuple[int, int, bool]:
-        """Return what a bracket depends on: frames, proved margins, and growth."""
+        """Return what a bracket depends on: numbers of frames and of proved margins, and growth."""
         # Frames in the file, of which the window may not have read all.
         frames = 0 if run.data is None else run.data.run.frames
         return frames, len(self._results(run.key).proved_margins), run.grows
 
     def _on_runs_changed(self) -> None:
+        """Cancel the requests of closed runs, and schedule those of new and finished ones."""
         runs = self._judged_runs()
         self._requested = {key: mark for key, mark in self._requested.items() if key in runs}
         self.worker.cancel(except_keys=runs)
         self.schedule()
 
     def schedule(self) -> None:
-        """Schedule a request if a run or its reference margins have changed."""
+        """Start the timer of the requests if a run or its proved margins have changed.
+
+        A timer that already runs is left as it is.
+        """
         if self._stopped or self._pause.isActive():
             return
         runs = self._judged_runs().values()
@@ -132,7 +145,10 @@ class FinalMargins(QObject):
             self._pause.start(GROWING_MS if live and self._requested else SOON_MS)
 
     def _request_stale(self) -> None:
-        """Request the brackets of changed runs; later while the worker or a view is busy."""
+        """Request the brackets of all changed runs with frames.
+
+        While the worker works or a view waits for frames, only start the timer again.
+        """
         if self.worker.busy or self._display.waits_for_frames:
             self._pause.start(SOON_MS)
             return

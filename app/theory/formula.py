@@ -1,7 +1,7 @@
-"""Formulas as outlines: sharp at any resolution, in the colours of the palette.
+"""Formulas as outlines: sharp at any resolution, in the window's text colour.
 
-matplotlib's mathtext gives the letters as curves; a formula that is too wide for its place is
-broken where a reader would break it.
+matplotlib's mathtext gives the letters as curves. A formula that is too wide for its label is
+broken before a relation or a plus sign, and after a comma or a wide space.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 log = logging.getLogger(__name__)
 # Size at which outlines are computed; painting scales them to any other.
 UNIT = 100.0
-INDENT = 1.2  # of continuation lines, in letters
-GAP = 0.45
+INDENT = 1.2  # of continuation lines, in units of the letters' size
+GAP = 0.45  # between lines, in units of the letters' size
 # Possible line ends: before a relation or a sum, after a comma or a wide space.
 BREAKS = re.compile(
     r"(?P<before>\\(?:leq?|geq?|ll|gg|in|to|Rightarrow|Longrightarrow|implies|approx|sim)(?![A-Za-z])"
@@ -32,10 +32,13 @@ OPENING, CLOSING = ("{", "(", "[", "\\left", "\\langle"), ("}", ")", "]", "\\rig
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
-    """Line of a formula at UNIT points: its curves, with the baseline at 0."""
+    """Line of a formula at UNIT points: its curves, with the baseline at y = 0, y downwards.
+
+    `ascent` and `descent` are both positive, and at least those of ordinary letters.
+    """
 
     path: QPainterPath
-    width: float
+    width: float  # from x = 0 to the right edge
     ascent: float
     descent: float
 
@@ -43,7 +46,10 @@ class Outline:
 # mathtext takes 6 ms a formula, and each is broken into lines again at every change of width.
 @lru_cache(maxsize=512)
 def outline_of_tex(tex: str) -> Outline:
-    """Return the curves of TeX without dollar signs. Raises ValueError for unreadable TeX."""
+    """Return the curves of TeX without dollar signs, on one line; fractions are full-sized.
+
+    Raises ValueError for TeX that mathtext cannot read.
+    """
     from matplotlib.font_manager import FontProperties
     from matplotlib.path import Path
     from matplotlib.textpath import TextPath
@@ -73,7 +79,10 @@ def outline_of_tex(tex: str) -> Outline:
 
 
 def split_formula(tex: str) -> tuple[str, ...]:
-    r"""Split a formula into the parts between which a line may end.
+    r"""Split a formula into the parts between which a line may end, outside brackets only.
+
+    A relation or plus sign starts a part; a comma or wide space ends a part. Parts are stripped,
+    and empty ones left out.
 
     >>> split_formula(r"a(x, y) \leq b, c = d")
     ('a(x, y)', '\\leq b,', 'c', '= d')
@@ -105,9 +114,10 @@ def split_formula(tex: str) -> tuple[str, ...]:
 
 @final
 class FormulaLabel(QWidget):
-    """Formula in the text colour, over as many lines as its width needs.
+    """Formula in the text colour, over as many lines as the label's width needs.
 
-    Formulas that mathtext cannot read are shown as plain text.
+    The height follows from the lines; lines after the first are indented. TeX that mathtext cannot
+    read is shown as plain text, with a warning in the log. An empty formula has height 0.
     """
 
     def __init__(self, parent: QWidget | None = None, tex: str = "") -> None:
@@ -123,20 +133,21 @@ class FormulaLabel(QWidget):
 
     @property
     def tex(self) -> str:
+        """Shown TeX, also if unreadable; "" for no formula."""
         return self._tex
 
     @property
     def readable(self) -> bool:
-        """True if mathtext can read the formula."""
+        """True if mathtext can read the formula, or no formula is set."""
         return not self._broken
 
     @property
     def lines(self) -> int:
-        """Number of lines."""
+        """Number of lines; 0 for an empty or unreadable formula."""
         return len(self._lines)
 
     def set_tex(self, tex: str) -> None:
-        """Show another formula; TeX without dollar signs."""
+        """Show a formula, TeX without dollar signs; "" for none. The accessible name is the TeX."""
         if tex == self._tex:
             return
         self._tex = tex
@@ -144,10 +155,11 @@ class FormulaLabel(QWidget):
         self._break()
 
     def _scale(self) -> float:
+        """Return the pixels per unit of an outline, by the height of the widget's font."""
         return 1.4 * self.fontMetrics().height() / (1.35 * UNIT)
 
     def _break(self) -> None:
-        """Fill lines with parts; a part that is too wide is painted smaller."""
+        """Break the formula for the present width and font, and set the height."""
         self._broken = False
         self._lines = ()
         if self._tex:
@@ -160,6 +172,10 @@ class FormulaLabel(QWidget):
         self.update()
 
     def _fill_lines(self, width: float) -> list[Outline]:
+        """Return the lines for a width in units of outlines; a part alone may be wider.
+
+        Raises ValueError or RuntimeError for TeX that mathtext cannot read.
+        """
         if outline_of_tex(self._tex).width <= width:
             return [outline_of_tex(self._tex)]
         lines: list[str] = []

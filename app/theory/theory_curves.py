@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @final
 class TheoryCurves:
-    """Selection of the margins and bounds that the user's choices draw, from the results of a run.
+    """Margins and bounds of a run that the user's choices draw.
 
     `results` returns the results by the key of a run, empty ones for an unknown key. The choices
     are the hidden margins, the shown bounds and the unit of margins; they hold for all runs.
