@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # loads the numerical libraries
     from core.theorems.statement import Assessment
 
 # Values of core.theorems.statement.Verdict, the most informative first -> words for several
-# statements, and for one.
+# statements with this verdict, and for a single statement.
 WORDS = {
     "violated": ("are violated", "is violated"),
     "the text's constant does not hold": ("fail as printed", "fails as printed"),
@@ -27,16 +27,17 @@ WORDS = {
     "no constant stated": ("state no constant", "states no constant"),
     "not decided": ("undecided", "undecided"),
 }
-OPEN = ("no constant stated", "not decided")
+OPEN = ("no constant stated", "not decided")  # verdicts of undecided statements
 RANKS = {verdict: rank for rank, verdict in enumerate(WORDS)}
 
 
 def sort_by_importance(
     assessments: Sequence[Assessment],
 ) -> tuple[tuple[Assessment, ...], tuple[Assessment, ...]]:
-    """Return the decided statements and the others, both in the order of WORDS.
+    """Return the decided and the undecided statements (verdict in OPEN), both in WORDS' order.
 
-    Within a verdict the tightest statement is first, and one of unknown ratio last.
+    Within a verdict the statement of the smallest ratio of its sides is first. Statements of
+    unknown ratio (NaN) are last, and equal ones remain in the given order.
     """
     ranked = sorted(assessments, key=_rank)
     decided = tuple(one for one in ranked if one.verdict.value not in OPEN)
@@ -44,13 +45,15 @@ def sort_by_importance(
 
 
 def _rank(assessment: Assessment) -> tuple[int, float]:
-    """Return the sort key of a statement: its verdict's rank, and the ratio of its sides."""
+    """Return the sort key of a statement: its verdict's rank, and its ratio, inf if unknown."""
     ratio = assessment.comparison.ratio
     return RANKS[assessment.verdict.value], math.inf if math.isnan(ratio) else ratio
 
 
 def make_summary(verdicts: Sequence[str]) -> str:
-    """Return the head line above a run's statements.
+    """Return the head line above a run's statements, with the verdicts in WORDS' order.
+
+    Verdicts of no statement are left out; an empty sequence gives '0 apply: '.
 
     >>> make_summary(["not decided", "holds", "violated with hypotheses not met", "holds"])
     '4 apply: 2 hold, 1 fails outside its hypotheses, 1 undecided'
@@ -76,7 +79,10 @@ IN_SHORT = {
 
 
 def make_short_summary(verdicts: Sequence[str]) -> str:
-    """Return the counts of verdicts in a few words.
+    """Return the counts of verdicts in a few words; "" for none.
+
+    Statements that hold beyond their hypotheses count as holding, those without a constant as
+    undecided.
 
     >>> make_short_summary(["not decided", "holds", "violated with hypotheses not met", "holds"])
     '2 hold \u00b7 1 fails outside \u00b7 1 undecided'

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class Case:
     """Run to be judged by the margins computed so far.
 
-    `key` is that of the open run, `path` its file. `delta` is the statements' failure probability.
+    `key` is that of the open run, `path` its file. `margins` are by name, `delta` is the failure
+    probability of statements about random starts.
     """
 
     key: int
@@ -48,8 +49,8 @@ class Judgement:
     """Verdicts on the first `frames` frames of a run.
 
     `key` is that of the run. `alarms` are core.observables.alarms.Alarm, and `lines` say when the
-    statements hold. `failed`: judging raised an error, which is in the log, and only the alarms are
-    known.
+    statements hold. For a run without frames all are empty. `failed`: judging raised an error,
+    which is in the log, and only the alarms are known.
     """
 
     key: int
@@ -61,7 +62,10 @@ class Judgement:
 
 
 def assess_by_papers(run: Run, case: Case, watch: CancelToken) -> Sequence[Assessment]:
-    """Judge every applicable statement of the papers."""
+    """Judge every applicable statement of the papers by a case's margins and delta.
+
+    A cancelled `watch` raises CancelledError.
+    """
     import core.theorems.report  # noqa: F401 - here, so that the window's thread need not wait
     from core.theorems.registry import assess_all
 
@@ -69,7 +73,11 @@ def assess_by_papers(run: Run, case: Case, watch: CancelToken) -> Sequence[Asses
 
 
 def find_alarms(run: Run, watch: CancelToken) -> Sequence[Any]:
-    """Find the places where a run is unreliable."""
+    """Return the alarms of a run, up to its last frame: moments at which it is unreliable.
+
+    Frames examined by an earlier call are not examined again. A cancelled `watch` raises
+    CancelledError.
+    """
     from core.observables.alarms import find_alarms
 
     return find_alarms(run, watch.check)
@@ -77,7 +85,11 @@ def find_alarms(run: Run, watch: CancelToken) -> Sequence[Any]:
 
 @final
 class Judge(QObject):
-    """Judge of the requested runs; its worker returns a Judgement of each."""
+    """Judge of the requested runs, one after another in a thread of its own.
+
+    `worker.result` emits a Judgement of each. `assess` and `alarms` replace the judging of
+    statements and the search for alarms. Run files remain open between judgements.
+    """
 
     def __init__(
         self,
@@ -101,31 +113,41 @@ class Judge(QObject):
         return self.worker.busy
 
     def set_cpu_share(self, share: Callable[[], float]) -> None:
-        """Limit the thread to `share()` of a core (core.reference.cancel_token)."""
+        """Limit the thread to `share()` of a core, called in that thread, from the next request on.
+
+        See core.reference.cancel_token.
+        """
         self.worker.share = share
 
     def restrict_to(self, keys: frozenset[int]) -> None:
         """Cancel requests about runs not in `keys`, and close their files.
 
-        The run being judged is closed when its judgement ends.
+        The run being judged is closed when its judgement ends. Nothing is requested. The file of a
+        run requested later without its key in `keys` is closed after its judgement.
         """
         self.worker.cancel(except_keys=keys)
         self._wanted = keys
         self._close_unused_runs()
 
     def request(self, case: Case) -> None:
-        """Judge a run, in place of an earlier request about it."""
+        """Judge a run, after the runs already waiting.
+
+        An earlier request about the same run is dropped; if at work, it ends without a result.
+        """
         self.worker.request(case, key=case.key)
 
     def close(self) -> None:
-        """Cancel all requests, close the files of all runs, and wait for the thread."""
+        """Cancel all requests, close the files of all runs, and wait for the thread.
+
+        Later requests do nothing.
+        """
         self.restrict_to(frozenset())
         self.worker.close()
 
     # ------------------------------------------------------------------------- any thread
 
     def _close_unused_runs(self) -> None:
-        """Close all unwanted runs, except the one being judged."""
+        """Close the files of all runs that `restrict_to` excludes, except of the one at work."""
         with self._lock:
             used_runs = self._wanted | {self._current}
             for key in [key for key in self._open if key not in used_runs]:
@@ -134,7 +156,7 @@ class Judge(QObject):
     # ------------------------------------------------------------------------------ judge's thread
 
     def _judge_case(self, request: Request, case: Case) -> Judgement:
-        """Judge a run, and close it if the window no longer needs it."""
+        """Judge a run, then close the files that the window no longer needs, also on an error."""
         with self._lock:
             self._current = case.key
         try:
@@ -145,10 +167,10 @@ class Judge(QObject):
             self._close_unused_runs()  # the window may have closed this one in the meantime
 
     def _make_judgement(self, case: Case, watch: CancelToken) -> Judgement:
-        """Return alarms, assessments and lines over time at the run's present frames.
+        """Return alarms, assessments and lines over time, after reading new frames of the file.
 
-        An empty judgement without frames, one with `failed` and alarms alone if judging fails;
-        cancelling raises CancelledError.
+        Without frames the judgement is empty. If judging fails, it has `failed` and the alarms
+        alone. Errors of the alarms are raised, and cancelling raises CancelledError.
         """
         run = self._open_run(case)
         frames = run.refresh()
@@ -165,7 +187,10 @@ class Judge(QObject):
     def _assess_or_log(
         self, run: Run, case: Case, watch: CancelToken
     ) -> tuple[Assessment, ...] | None:
-        """Return the statements; None if judging fails, which does not suppress the alarms."""
+        """Return the assessments; None, with the error in the log, if judging fails.
+
+        Cancelling raises CancelledError.
+        """
         from core.reference.cancel_token import CancelledError
 
         try:
@@ -177,7 +202,7 @@ class Judge(QObject):
             return None
 
     def _open_run(self, case: Case) -> Run:
-        """Return the open run of a case, opened at its first judgement."""
+        """Return the run of a case, open since an earlier judgement or opened now."""
         from core.runs import open_run
 
         with self._lock:

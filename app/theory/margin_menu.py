@@ -21,7 +21,11 @@ NO_LINE = "Lines appear here once the reference margins of an open run are compu
 
 @final
 class MarginMenu(QObject):
-    """Fills a menu with the drawable margins of all runs, and shows or hides the toggled one."""
+    """Fills a menu with the drawable margins of all open runs, when it is about to show.
+
+    Choosing an entry shows or hides the lines of that margin in all runs. `results` returns the
+    results of the open runs.
+    """
 
     def __init__(
         self,
@@ -36,7 +40,10 @@ class MarginMenu(QObject):
         menu.triggered.connect(self._on_triggered)
 
     def _fill(self) -> None:
-        """List the drawable margins, and check those that are not hidden."""
+        """List each drawable margin once, by name, and check those that are not hidden.
+
+        The tool tip is of the last run with the margin. Without any, a disabled entry explains why.
+        """
         margins: dict[str, ReferenceMargin] = {}
         for results in self._results():
             margins |= {name: one for name, one in results.margins.items() if one.is_drawable}
@@ -51,6 +58,7 @@ class MarginMenu(QObject):
             self._menu.addAction(NO_LINE).setEnabled(False)
 
     def _on_triggered(self, action: QAction) -> None:
+        """Hide the margin of an unchecked entry in all runs, and show that of a checked one."""
         hidden_margins, name = self._display.intent.hidden_margins, {action.data()}
         self._display.update_intent(
             hidden_margins=hidden_margins - name if action.isChecked() else hidden_margins | name

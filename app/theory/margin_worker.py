@@ -33,7 +33,8 @@ FAILED = "Computation failed (internal error). Details are in the log."
 class Planning:
     """Task of listing the reference margins of one run's problem, and its result.
 
-    `key` is that of the run; `references` are empty until a worker has listed them. `lane`: worker.
+    `key` is that of the run; `references` are empty until a worker has listed them, or if that
+    failed. `lane` is the number of the worker.
     """
 
     key: int
@@ -47,8 +48,8 @@ class Planning:
 class Computing:
     """Task of computing a margin of one run, and its result.
 
-    `key` is that of the run. Of the waiting tasks of a `lane` the one of lowest `rank` starts.
-    `margin` is None until a worker has computed it.
+    `key` is that of the run. Of the waiting tasks of a `lane` the one of lowest `rank` starts,
+    whichever run it belongs to. `margin` is None until a worker has computed it.
     """
 
     key: int
@@ -60,14 +61,17 @@ class Computing:
 
 
 def references_of(problem: Problem) -> tuple[Reference, ...]:
-    """Return the reference margins that apply to a problem."""
+    """Return the reference margins that are computed for a problem, cheap ones first."""
     from core.reference.registry import references_of
 
     return references_of(problem)
 
 
 def compute(reference: Reference, problem: Problem, watch: CancelToken) -> ReferenceMargin:
-    """Compute a reference margin. The first call loads the numerical libraries."""
+    """Return a reference margin, from the cache file if possible.
+
+    The first call loads the numerical libraries. A cancelled `watch` raises CancelledError.
+    """
     from core.reference.registry import compute
 
     return compute(reference, problem, watch)
@@ -75,11 +79,20 @@ def compute(reference: Reference, problem: Problem, watch: CancelToken) -> Refer
 
 @final
 class MarginWorker(QObject):
-    """Reference margins of the requested runs. Signals arrive in the window's thread."""
+    """Computes the reference margins of the requested runs in two threads, the lanes.
 
-    margins_planned = Signal(int, object)  # key, tuple of references that will be computed
-    margin_started = Signal(int, object)  # lane, Reference being computed or None
-    result = Signal(int, object)  # key, ReferenceMargin
+    Signals arrive in the window's thread, none for cancelled work. `references` and `compute`
+    replace the listing and the computation, both called in the worker threads.
+    """
+
+    margins_planned = Signal(int, object)  # key of the run, tuple of references to be computed
+    margin_started = Signal(int, object)
+    """Lane, and the Reference being computed; None once the lane computes nothing.
+
+    Not emitted at the start of a margin known from another run.
+    """
+    result = Signal(int, object)
+    """Key of the run, and a ReferenceMargin: without a number if its computation failed."""
 
     def __init__(
         self,
@@ -89,10 +102,11 @@ class MarginWorker(QObject):
     ) -> None:
         super().__init__(parent)
         self._references, self._compute = references, compute
-        self._problems: dict[int, Problem] = {}
-        self._unplanned: list[int] = []
-        self._tasks: list[Computing] = []
-        # Written by both threads without a lock: at worst a margin is computed twice.
+        self._problems: dict[int, Problem] = {}  # of the requested runs, by key
+        self._unplanned: list[int] = []  # keys of runs whose references are not listed
+        self._tasks: list[Computing] = []  # waiting, of both lanes
+        # By name and digest of the data. Written by both threads without a lock: at worst a margin
+        # is computed twice.
         self._known: dict[tuple[str, str], ReferenceMargin] = {}
         self._at_work: dict[int, Planning | Computing] = {}  # by lane
         self._held: Callable[[], bool] = bool  # `bool` returns False
@@ -103,12 +117,15 @@ class MarginWorker(QObject):
 
     @property
     def busy(self) -> bool:
-        """True while a margin is being computed or waits."""
+        """True while a margin or a list of references is computed or waits, also on hold."""
         waiting = bool(self._unplanned or self._tasks)
         return waiting or any(worker.busy for worker in self._workers)
 
     def request(self, problems: Mapping[int, Problem]) -> None:
-        """Compute the margins of these runs, and cancel work on all others."""
+        """Compute the margins of the new ones of these runs, and cancel work on all other runs.
+
+        Work on a run of the last request continues; if it was cancelled, it remains so.
+        """
         new = [key for key in problems if key not in self._problems]
         self._problems = dict(problems)
         self._unplanned = [key for key in self._unplanned if key in problems] + new
@@ -119,39 +136,51 @@ class MarginWorker(QObject):
         self.wake()
 
     def set_hold_condition(self, condition: Callable[[], bool]) -> None:
-        """Start no margin while `condition()` is true. Call `wake` when that may have changed."""
+        """Start no margin while `condition()` is true; list references all the same.
+
+        A computation at work continues. Call `wake` when the condition may have changed.
+        """
         self._held = condition
 
     def set_cpu_share(self, share: Callable[[], float]) -> None:
-        """Limit each thread to `share()` of a core (core.reference.cancel_token)."""
+        """Limit each thread to `share()` of a core, called in these threads.
+
+        It holds from the next task on. See core.reference.cancel_token.
+        """
         for worker in self._workers:
             worker.share = share
 
     def cancel(self) -> None:
-        """Cancel the margins of all requested runs until `resume`.
+        """Cancel waiting and running work on all requested runs until `resume`.
 
-        The margins of a run that is requested later are computed all the same.
+        The margins of a run that is requested later are computed all the same. Emit
+        `margin_started` with None for each lane that was at work.
         """
         self._unplanned, self._tasks = [], []
         for lane in LANES:
             self._cancel(lane)
 
     def resume(self) -> None:
-        """Compute the missing margins of all requested runs."""
+        """List and compute the margins of all requested runs again.
+
+        Computed margins are reused, and their results emitted again; a computation at work is
+        cancelled and starts again.
+        """
         self.cancel()
         self._unplanned = list(self._problems)
         self.wake()
 
     def close(self) -> None:
-        """Cancel all work, and wait for the threads."""
+        """Cancel all work, forget the requested runs, and wait for the threads."""
         self.request({})
         for worker in self._workers:
             worker.close()
 
     def wake(self) -> None:
-        """Start the next task of each idle lane.
+        """Start the next task of each idle lane, if any.
 
-        Planning comes first. The slow lane starts only while the fast lane is idle.
+        The fast lane lists references before it computes, even on hold. The slow lane starts only
+        while the fast lane is idle, and then continues beside it.
         """
         if FAST_LANE not in self._at_work:
             if self._unplanned:
@@ -163,7 +192,7 @@ class MarginWorker(QObject):
             self._start_task(SLOW_LANE)
 
     def _start_task(self, lane: int) -> None:
-        """Start the lane's waiting margin of lowest rank, unless on hold."""
+        """Start the lane's waiting margin of lowest rank, of any run, unless on hold."""
         mine = [task for task in self._tasks if task.lane == lane]
         if mine and not self._held():
             task = min(mine, key=attrgetter("rank"))
@@ -171,12 +200,12 @@ class MarginWorker(QObject):
             self._send(task)
 
     def _send(self, work: Planning | Computing) -> None:
-        """Send work to its lane's worker."""
+        """Send work to the worker of its lane, which must be idle."""
         self._at_work[work.lane] = work
         self._workers[work.lane].request(work)
 
     def _cancel(self, lane: int) -> None:
-        """Cancel the work of a lane, and emit that the lane computes nothing."""
+        """Cancel the work of a lane; emit that it computes nothing, unless it was idle."""
         self._workers[lane].cancel()
         if self._at_work.pop(lane, None) is not None:
             self.margin_started.emit(lane, None)
@@ -185,6 +214,7 @@ class MarginWorker(QObject):
         self.margin_started.emit(task.lane, task.reference)
 
     def _on_result(self, work: Planning | Computing) -> None:
+        """Emit references or margin, start the next tasks, and emit if the lane is then idle."""
         del self._at_work[work.lane]
         if isinstance(work, Planning):
             self._tasks += _tasks_of(work)
@@ -198,13 +228,13 @@ class MarginWorker(QObject):
     # ------------------------------------------------------------------------------ worker threads
 
     def _perform(self, request: Request, work: Planning | Computing) -> Planning | Computing:
-        """Return the work with its result: the references, or the margin."""
+        """Return a copy of the work with its result: the references, or the margin."""
         if isinstance(work, Planning):
             return replace(work, references=self._references_of(work.problem))
         return replace(work, margin=self._margin_of(request, work))
 
     def _references_of(self, problem: Problem) -> tuple[Reference, ...]:
-        """Return the references of a problem; none if listing them fails."""
+        """Return the references of a problem; (), with the error in the log, if that fails."""
         try:
             return self._references(problem)
         except Exception:
@@ -212,7 +242,11 @@ class MarginWorker(QObject):
             return ()
 
     def _margin_of(self, request: Request, task: Computing) -> ReferenceMargin:
-        """Return a computed or an earlier equal margin; one without a number if computing fails."""
+        """Return the margin, known from a run with the same data or computed now.
+
+        If computing fails, it has no number and the error is in the log. Report progress only
+        before computing. Cancelling raises CancelledError.
+        """
         from core.reference.cancel_token import CancelledError
         from core.reference.margin import ReferenceMargin, absent_bracket
 
@@ -231,7 +265,10 @@ class MarginWorker(QObject):
 
 
 def _tasks_of(plan: Planning) -> list[Computing]:
-    """Return a task for each reference; the last of several gets the slow lane."""
+    """Return a task for each reference, ranked in order; the last of several is slow.
+
+    A single reference gets the fast lane.
+    """
     last = len(plan.references) - 1
     return [
         Computing(plan.key, plan.problem, one, rank, SLOW_LANE if 0 < rank == last else FAST_LANE)

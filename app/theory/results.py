@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # As core.observables.final_margin.KEY, whose import loads the numerical libraries.
 FINAL = "final margin"
-SHOWN = 6  # examples and neurons named at most
+SHOWN = 6  # examples, groups of neurons, and neurons of a group named at most
 
 
 @final
@@ -27,8 +27,8 @@ class TheoryResults:
     """Results of one run, in which None or empty means not known yet.
 
     `references` are the margins that will be computed, listed once `planned` is true, and `margins`
-    the computed ones by name. `final`: bracket of the final margin. `mark`: frames, margins and
-    delta of the last judgement requested.
+    the computed ones by name, those without a number too. `final`: bracket of the final margin.
+    `mark`: numbers of frames and of margins, and delta, of the last judgement requested.
     """
 
     references: tuple[Reference, ...] = ()
@@ -45,13 +45,19 @@ class TheoryResults:
 
     @property
     def proved_margins(self) -> dict[str, ReferenceMargin]:
-        """Computed margins that no network exceeds."""
+        """Computed ones of gamma_gl and gamma_l1, by name, with or without a number.
+
+        No network exceeds their factor times a certified one.
+        """
         from core.observables.final_margin import PROVED
 
         return {name: one for name, one in self.margins.items() if name in PROVED}
 
     def view_of_bound(self, key: str) -> str:
-        """Return the view of a statement's bound; "" for an unknown statement or no view."""
+        """Return the view of a statement's bound: "margins", or the name of an observable.
+
+        Return "" for a statement without a view, an unknown statement and the final margin.
+        """
         assessments = self.judgement.assessments if self.judgement else ()
         views = (one.comparison.view for one in assessments if one.statement.key == key)
         return next(filter(None, views), "")
@@ -68,9 +74,12 @@ class TheoryResults:
         return () if self.final is None else traces(self.final)
 
     def shown_bound_traces(self, names: Container[str]) -> Iterator[tuple[str, str, str, Any, str]]:
-        """Yield key, name, view, values at the frames and tool tip of each bound in `names`.
+        """Yield key, name, view, values at the frames (T,) and tool tip (HTML) of shown bounds.
 
-        Statements come first, then the ends of the final margin.
+        Only keys in `names` are shown, FINAL for the final margin. Statements come first, in the
+        order judged and without those that have no trace or view. Then come the ends of the final
+        margin: the upper one, and the lower one, whose name is "". Values are NaN where a bound
+        says nothing.
         """
         for one in self.judgement.assessments if self.judgement else ():
             trace, view = one.comparison.bound_trace, one.comparison.view
@@ -82,9 +91,11 @@ class TheoryResults:
             yield FINAL, name, "margins", trace, self.final_margin_words()[2]
 
     def final_margin_words(self, run: OpenRun | None = None) -> tuple[str, str, str]:
-        """Return the final margin's bracket, its condition, and a tool tip.
+        """Return the final margin's bracket, its condition, and a tool tip (HTML).
 
-        The condition says since when it has held. All are "" if the margin is unknown.
+        The bracket has only its upper end if nothing is guaranteed below. The condition says since
+        when it has held, in steps if `run` counts steps; "unconditionally" if the bracket needs
+        none. All are "" if the margin is unknown.
         """
         margin = self.final
         if margin is None:
@@ -102,7 +113,10 @@ class TheoryResults:
 
     @property
     def promise(self) -> Promise:
-        """Promised margin, to which the run's shares refer; pending while it is not computed."""
+        """Promised margin, to which the run's shares refer.
+
+        Its `margin` is None while it is not computed, with its name in `waits`, or if none applies.
+        """
         from core.reference.share import Promise, make_promise  # loads the numerical libraries
 
         if not self.planned:
@@ -110,9 +124,11 @@ class TheoryResults:
         return make_promise(self.references, self.margins)
 
     def describe_reach(self, run: OpenRun) -> tuple[str, str]:
-        """Return label and time at which 90 % of the promised margin were reached.
+        """Return a label, and the time at which the hard margin first reached 90 % of the promise.
 
-        The reason stands for an unknown time. Both are "" if no margin is promised.
+        In place of an unknown time the text is "waiting for ..." (the promised margin), "not
+        reached", or "not reached yet" if the run may grow. Both are "" without a promise, and for
+        a run that is not loaded or replaced by a recording.
         """
         data = run.data
         if data is None or run.stands_in:
@@ -131,7 +147,11 @@ class TheoryResults:
 
 
 def _final_margin_tip(margin: FinalMargin) -> str:
-    """Explain both ends of the bracket as HTML, with the examples and neurons of the upper one."""
+    """Explain both ends of the bracket as HTML paragraphs.
+
+    The examples and neurons that determine the upper end are named, at most SHOWN of each, with
+    their weights and shares.
+    """
     below = (
         f"none, because {margin.why}"
         if margin.why
