@@ -17,8 +17,9 @@ from PySide6.QtWidgets import (
 
 from app.theory.importance import OPEN, make_short_summary, make_summary, sort_by_importance
 from app.theory.results import FINAL
+from app.theory.statement_buttons import BoundBox, VerdictFold
 from app.theory.statement_lines import StatementLine
-from app.theory.statement_row import BoundBox, StatementRow, VerdictFold
+from app.theory.statement_row import StatementRow
 from app.widgets.inputs import DecimalBox, line_height
 from app.widgets.labels import ElidedLabel, heading_label, plain_label, quiet_label, rich_tip
 from app.widgets.layouts import add_all, fill_scrolled, space
@@ -45,13 +46,13 @@ COMPUTING, WAITING, NONE, STOPPED = "computing ...", "waiting", "none", "cancell
 
 
 def reference_tip(reference: Reference) -> str:
-    """Describe a margin that is not computed yet, as rich text."""
+    """Return title, formula and source of a margin that is not computed yet, as HTML."""
     lines = (emphasise(rich(reference.title)), rich(reference.formula), rich(reference.source))
     return "".join(f"<p>{line}</p>" for line in lines)
 
 
 def short_name(reference: Reference) -> str:
-    """Return gamma_gl, or a word or two for margins without a symbol of their own."""
+    """Return a name such as gamma_gl, or the label, less " / 2", of a margin without a symbol."""
     if reference.name.startswith("gamma"):
         return reference.name
     return reference.label.removesuffix(" / 2")
@@ -59,7 +60,10 @@ def short_name(reference: Reference) -> str:
 
 @final
 class MarginList(QWidget):
-    """Reference margins, one a line: name, value, certainty. Rows are reused."""
+    """Heading, and a row for each reference margin: name, value, certainty.
+
+    Without references the label `hint` is shown in place of rows. Rows are reused.
+    """
 
     def __init__(self, hint: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -73,7 +77,7 @@ class MarginList(QWidget):
         self._rows: list[tuple[QLabel, QLabel, QLabel]] = []
 
     def texts(self) -> list[tuple[str, str, str]]:
-        """Return accessible name, value and certainty of each visible row."""
+        """Return accessible name, value, and certainty or state of each visible row, in order."""
         return [
             (name.accessibleName(), value.text(), sure.text())
             for name, value, sure in self._rows
@@ -87,7 +91,11 @@ class MarginList(QWidget):
         current: frozenset[str],
         stopped: bool,
     ) -> None:
-        """Show margins in order; those named in `current` are being computed."""
+        """Show a row for each reference, in the given order.
+
+        Without a margin among `margins` a row says "cancelled" if `stopped`, "computing ..." if its
+        name is in `current`, and else "waiting". Without references show the hint.
+        """
         by_name = {margin.reference.name: margin for margin in margins}
         while len(self._rows) < len(references):
             self._add_row()
@@ -108,7 +116,7 @@ class MarginList(QWidget):
         margin: ReferenceMargin | None,
         absence: str,
     ) -> None:
-        """Show a margin in a row; without one its `absence`, such as "waiting"."""
+        """Show a margin in a row; without a margin a dash, and `absence` as its certainty."""
         name, value, sure = row
         name.setText(rich(short_name(reference)))
         name.setAccessibleName(reference.name)
@@ -125,7 +133,7 @@ class MarginList(QWidget):
         value.setAccessibleName(f"{reference.name} {value.text()} {sure.text()}")
 
     def _add_row(self) -> None:
-        """Append an empty row of three labels to the grid."""
+        """Append a row of three empty labels to the grid: name, value, certainty."""
         name = quiet_label("", self)
         name.setTextFormat(Qt.TextFormat.RichText)
         value = plain_label(parent=self)
@@ -142,7 +150,10 @@ class MarginList(QWidget):
 
 @final
 class FinalLine(QWidget):
-    """Line about a run's final margin, with a box that draws it among the margins."""
+    """Line about a run's final margin, with a check box to draw its bracket among the margins.
+
+    Both are hidden while no bracket is known. `shown` is the check box.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -153,7 +164,10 @@ class FinalLine(QWidget):
         self.hide()
 
     def show_words(self, words: tuple[str, str, str], bounds: frozenset[str]) -> None:
-        """Show the bracket's ends, their condition and a tip; hide the line without them."""
+        """Show the bracket's ends, its condition and a tip; hide the line if the ends are "".
+
+        Check the box if FINAL is in `bounds`, without emitting its signal.
+        """
         ends, condition, tip = words
         text = f"Final margin {emphasise(rich(ends))}, {rich(condition)}"
         self.words.setText(text if ends else "")
@@ -166,17 +180,21 @@ class FinalLine(QWidget):
 
 @final
 class TheoryPanel(QWidget):
-    """Margins and verdicts of one run."""
+    """Margins, final margin and verdicts of one run, in a scrolled column.
 
-    summary_changed = Signal(str)  # counts of the verdicts, or ""
-    bound_requested = Signal(str, bool)  # key of a statement or FINAL, True to draw its bound
+    The rows of undecided statements are below a button that unfolds them.
+    """
+
+    summary_changed = Signal(str)  # counts of the verdicts, or ""; at each `show_assessments`
+    bound_requested = Signal(str, bool)
+    """Key of a statement or FINAL, True to draw its bound: by the user's click in a check box."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._palette = palette
         self._rows: dict[str, StatementRow] = {}
-        self._bounds: frozenset[str] = frozenset()  # statements whose bounds are drawn
-        self._arranged: dict[str, str] = {}  # verdicts by which the rows are ordered
+        self._bounds: frozenset[str] = frozenset()  # keys of statements whose bounds are drawn
+        self._arranged: dict[str, str] = {}  # key -> verdict by which the rows are ordered
         self._content = content = QWidget(self)
         self._column = space(QVBoxLayout(content), (16, 8, 16, 16), 4)
         self.run = ElidedLabel(content, Qt.TextElideMode.ElideRight)
@@ -201,6 +219,7 @@ class TheoryPanel(QWidget):
         fill_scrolled(self, content)
 
     def _make_delta_line(self, parent: QWidget) -> QHBoxLayout:
+        """Make the heading of the statements and the box of delta, both hidden."""
         self.statements = heading_label("Theorems", parent)
         self.statements.setFixedHeight(line_height(self) + 8)
         self.delta = DecimalBox(
@@ -218,7 +237,7 @@ class TheoryPanel(QWidget):
     # ------------------------------------------------------------------------------------- display
 
     def show_run(self, heading: str) -> None:
-        """Show the name of the panel's run; hide it if `heading` is "", as for one run."""
+        """Show the name of the panel's run; hide the name if `heading` is "", as for one run."""
         self.run.set_text(heading, CURRENT_TIP.format(heading=heading))
         self.run.setVisible(bool(heading))
 
@@ -230,17 +249,18 @@ class TheoryPanel(QWidget):
         stopped: bool = False,
         planned: bool = True,
     ) -> None:
-        """Show margins, or a hint in place of them.
+        """Show reference margins as `MarginList.show_margins` does, or a hint in place of them.
 
-        The hint says that no run is open (`references` is None), that no reference applies, or that
-        the search for them is not finished (not `planned`).
+        The hint says that no run is open (`references` is None), that no reference applies
+        (`references` is empty), or that references are not listed yet (empty, and not `planned`).
+        `current`: names of the margins being computed. `stopped`: computing was cancelled.
         """
         text = NO_MARGIN if planned else "Finding reference margins ..."
         self.margins.hint.setText(NO_RUN if references is None else text)
         self.margins.show_margins(references or (), margins, current, stopped)
 
     def show_reach(self, reach: tuple[str, str]) -> None:
-        """Show which margin's 90 % are reached, and when; hide the line without them."""
+        """Show a label and a time, as "90 % of ...: at t = ..."; hide the line for a label ""."""
         label, when = reach
         self.reach.setText(rich(f"{label}: {when}") if label else "")
         self.reach.setVisible(bool(label))
@@ -252,10 +272,14 @@ class TheoryPanel(QWidget):
         live: bool,
         lines: Sequence[StatementLine] = (),
     ) -> None:
-        """Show the statements of the run, those about times with their `lines`.
+        """Show the statements of the run, and emit `summary_changed`.
 
-        `assessments` is None before the first judgement. A run that is not `live` is never judged:
-        without statements all of this stays hidden.
+        `assessments` is None before the first judgement, and then a note says that theorems are
+        checked; it is empty if none applies, and the note says so. A run that is not `live`, a
+        recording, is never judged: without statements heading, delta and note are hidden.
+        `lines` are the timelines of some statements. `shown_bounds` sets the check boxes of new
+        rows only. Rows are reordered by importance, but not under the pointer or keyboard focus,
+        unless other statements apply.
         """
         for part in (self.statements, self.delta):
             part.setVisible(live or bool(assessments))
@@ -266,7 +290,6 @@ class TheoryPanel(QWidget):
         self.summary.setText(make_summary(list(verdicts.values())))
         self.summary.setVisible(bool(verdicts))
         self.summary_changed.emit(make_short_summary(list(verdicts.values())))
-        # Do not reorder rows under the pointer or the keyboard focus.
         if verdicts.keys() != self._arranged.keys() or (
             verdicts != self._arranged and not self._is_in_use()
         ):
@@ -277,23 +300,26 @@ class TheoryPanel(QWidget):
             self._rows[key].show_assessment(assessment, over_time.get(key))
 
     def row(self, key: str) -> StatementRow:
-        """Return the row of a statement; KeyError if it is not shown."""
+        """Return the row of a statement by its key, folded ones too; KeyError if unknown."""
         return self._rows[key]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Keys of the statements from the top, the undecided ones at the end."""
+        """Keys of all statements from the top, undecided ones at the end, folded or not."""
         return tuple(self._rows)
 
     def _is_in_use(self) -> bool:
-        """Return True while the pointer or the keyboard focus is in the panel."""
+        """Return True while the pointer or the keyboard focus is on the panel's content."""
         focus = QApplication.focusWidget()
         return self._content.underMouse() or (
             focus is not None and self._content.isAncestorOf(focus)
         )
 
     def _arrange(self, assessments: Sequence[Assessment]) -> None:
-        """Order the rows by importance; rows of the same statements remain open."""
+        """Order the rows by importance, make missing ones, and delete those of other statements.
+
+        Rows of the same statements are reused, and remain open. New verdicts are not shown here.
+        """
         decided, undecided = sort_by_importance(assessments)
         before, self._rows = self._rows, {}
         for one in (*decided, *undecided):
@@ -315,18 +341,19 @@ class TheoryPanel(QWidget):
         self._show_rows()
 
     def _show_rows(self) -> None:
-        """Show the rows that are not folded."""
+        """Show the rows of decided statements, and undecided ones if the button unfolds them."""
         for key, row in self._rows.items():
             row.setVisible(self.fold.isChecked() or self._arranged[key] not in OPEN)
 
     def leaveEvent(self, event: QEvent) -> None:
+        """Reorder the rows if verdicts changed since the last ordering, as under the pointer."""
         super().leaveEvent(event)
         assessed = [one for row in self._rows.values() if (one := row.assessment) is not None]
         if any(self._arranged[one.statement.key] != one.verdict.value for one in assessed):
             self._arrange(assessed)
 
     def _make_row(self, key: str) -> StatementRow:
-        """Make the row of a statement, without a place yet, with its bound shown if it was."""
+        """Make the row of a statement, outside the layout; check its box if its bound is drawn."""
         row = StatementRow(key, self._palette, self._content)
         row.shows_bound = key in self._bounds
         row.bound_requested.connect(self.bound_requested)
@@ -338,4 +365,5 @@ class TheoryPanel(QWidget):
             row.set_colours(palette)
 
     def _on_final_toggled(self, is_shown: bool) -> None:
+        """Request to draw or remove the bracket of the final margin."""
         self.bound_requested.emit(FINAL, is_shown)

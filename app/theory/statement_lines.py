@@ -1,4 +1,4 @@
-"""Statements over time: when each holds, and how the theorem timeline paints it.
+"""Statements over time: when each holds, and how timeline and panel paint it.
 
 Each state has a shape as well as a colour.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # loads the numerical libraries
     from core.theorems.states import States
 
 
-# Words for each state of the conclusion, by its name in core.
+# Words for each state of the conclusion, by its name in core.theorems.states.State.
 CONCLUSION = {
     "HOLDS": "the conclusion holds",
     "FAILS": "the conclusion does not hold",
@@ -38,6 +38,7 @@ CONCLUSION = {
 # Words for a conclusion that only the last frame decides.
 AT_END = {"OPEN": "the conclusion concerns the end of the run only and is undecided"}
 LAST = "At the end only:"
+# Words for each state of the hypotheses together.
 PREMISES = {
     "HOLDS": "the hypotheses hold",
     "FAILS": "the hypotheses do not hold",
@@ -46,7 +47,7 @@ PREMISES = {
 }
 
 
-WHOLE = TimeSpan(0.0, 1.0, 1.0, live=False)  # span of a run without frames after the first
+WHOLE = TimeSpan(0.0, 1.0, 1.0, live=False)  # span of a run of at most one frame
 
 
 @final
@@ -54,7 +55,9 @@ WHOLE = TimeSpan(0.0, 1.0, 1.0, live=False)  # span of a run without frames afte
 class Stretch:
     """Part of the time axis with one state, in the coordinate of core.problem.schedule.
 
-    `start`, `end`: its ends. `words`: the state and its times. `promised`: the hypotheses hold.
+    `state` is the name of a core.theorems.states.State. `start` is -inf at t = 0, and equals `end`
+    for the last frame alone. `words` are the state and its times. `promised`: the hypotheses hold
+    at the first frame; always true for stretches of the hypotheses themselves.
     """
 
     state: str
@@ -67,7 +70,11 @@ class Stretch:
 @final
 @dataclass(frozen=True, slots=True)
 class StatementLine:
-    """Hypotheses and conclusion of a statement over the time axis; `span` is that of the run."""
+    """Hypotheses and conclusion of a statement over the time axis, without gaps.
+
+    `key` is unique, `name` the number in the paper ("Lemma 2.3"), `text` a sentence. `verdict` is a
+    value of core.theorems.statement.Verdict. `span` is the time axis of the run's frames.
+    """
 
     key: str
     name: str
@@ -79,21 +86,23 @@ class StatementLine:
 
     @property
     def is_decided(self) -> bool:
-        """True if the conclusion holds or fails over some time, not only at the end."""
+        """True if the conclusion holds or fails over some time, not only at the last frame."""
         decided = (one for one in self.conclusion if one.state in ("HOLDS", "FAILS"))
         return any(one.end > one.start for one in decided)
 
     def stretches_of_lane(self, upper: bool) -> tuple[Stretch, ...]:
-        """Return the hypotheses for the upper lane, else the conclusion."""
+        """Return the stretches of the hypotheses if `upper`, of the conclusion otherwise."""
         return self.premises if upper else self.conclusion
 
 
 def make_statement_lines(
     assessments: Sequence[Assessment], log10_time: NDArray[np.float64]
 ) -> tuple[StatementLine, ...]:
-    """Return the lines of statements about times, over frames at log10 t (T,).
+    """Return the lines of statements about times, over frames at log10 t (T,), -inf at t = 0.
 
-    Statements that the last frame alone decides have lines too, which say so.
+    The order is that of `assessments`. Statements that the last frame alone decides have lines too,
+    which say so. Left out are statements about no time, those whose hypotheses have no states, and
+    those that no frame decides under unchanging hypotheses.
     """
     from app.state.node_values import with_finite_first
 
@@ -127,7 +136,7 @@ def make_statement_lines(
 
 
 def _final_states(one: Assessment, frames: int) -> States:
-    """Return the states of a conclusion decided by the last frame: open before it."""
+    """Return the states (frames,) of a conclusion decided by the last frame: OPEN before it."""
     import numpy as np
 
     from core.theorems.states import State, state_of
@@ -138,7 +147,10 @@ def _final_states(one: Assessment, frames: int) -> States:
 
 
 def _is_informative(states: States, premises: States) -> bool:
-    """Return True if a frame decides the conclusion, or the hypotheses change with time."""
+    """Return True if any frame decides the conclusion, or the hypotheses change with time.
+
+    Both arrays are (T,), T > 0.
+    """
     from core.theorems.states import State
 
     decided = (states == State.HOLDS) | (states == State.FAILS)
@@ -152,9 +164,10 @@ def _make_stretches(
     premises: States | None = None,
     steps: bool = False,
 ) -> tuple[Stretch, ...]:
-    """Return the spans of one state.
+    """Return the stretches of equal state in order, each to the start of the next.
 
-    A failing conclusion is cut where hypotheses change: failing means something else if they hold.
+    The last stretch ends at the last frame. With `premises` a failing conclusion is also cut where
+    the hypotheses start or cease to hold. `words` are by state; `steps`: t counts steps.
     """
     from core.theorems.states import State, equal_value_ranges
 
@@ -176,10 +189,12 @@ def _make_stretches(
 def count_holding(
     lines: Sequence[StatementLine],
 ) -> tuple[tuple[float, float, int, bool], ...]:
-    """Count the statements that hold at each time: start, end, count, and True if one is violated.
+    """Return stretches of time: start, end, count of statements that hold, True if one is violated.
 
-    A statement holds if its hypotheses and its conclusion do, and is violated if only the
-    hypotheses do. Times are in the coordinate of core.problem.schedule, -inf for t = 0.
+    A statement holds if its hypotheses and its conclusion do. It is violated if its hypotheses hold
+    and its conclusion fails; an undecided one is neither. Stretches follow each other without gaps,
+    with equal neighbours joined. Times are in the coordinate of core.problem.schedule, -inf for
+    t = 0. Without lines the result is empty.
     """
     ends = {
         moment
@@ -200,12 +215,15 @@ def count_holding(
 
 
 def _stretches_of_both_lanes(line: StatementLine) -> tuple[Stretch, ...]:
-    """Return the stretches of hypotheses and of the conclusion."""
+    """Return the stretches of the hypotheses, then those of the conclusion."""
     return line.premises + line.conclusion
 
 
 def _states_at(line: StatementLine, start: float, end: float) -> tuple[str, str]:
-    """Return the states of hypotheses and conclusion between two neighbouring ends of stretches."""
+    """Return the states of hypotheses and conclusion from `start` to `end`.
+
+    No stretch ends between the two. "SILENT" where the line has no stretch.
+    """
     premises, conclusion = (
         next((one.state for one in lane if one.start <= start and end <= one.end), "SILENT")
         for lane in (line.premises, line.conclusion)
@@ -214,12 +232,14 @@ def _states_at(line: StatementLine, start: float, end: float) -> tuple[str, str]
 
 
 def _moment_of_time(log10_time: float) -> float:
-    """Return the time axis' coordinate of log10 t; -inf at t = 0."""
+    """Return the time axis' coordinate of log10 t; -inf for -inf, t = 0."""
     return float(coordinate(log10_time)) if math.isfinite(log10_time) else -math.inf
 
 
 def _interval_text(first: float, last: float, steps: bool = False) -> str:
-    """Return the times of a stretch in words; `steps`: t counts steps.
+    """Return the times log10 t of a stretch in words; `steps`: t counts steps.
+
+    Equal times are written once.
 
     >>> _interval_text(-math.inf, 2.0), _interval_text(2.0, 2.0)
     ('from t = 0 to t = 100', 'at t = 100')
@@ -228,7 +248,7 @@ def _interval_text(first: float, last: float, steps: bool = False) -> str:
     return f"at {start}" if start == end else f"from {start} to {end}"
 
 
-# State, True if of the hypotheses, and its name in the legend.
+# State, True if of the hypotheses, and its name in the legend, from left to right.
 SHAPES = (
     ("HOLDS", False, "holds"),
     ("FAILS", False, "does not hold"),
@@ -241,13 +261,14 @@ LEGEND = (
     "dotted. Where nothing is drawn, the theorem says nothing about those times."
 )
 HATCH = 5.0  # pixels between strokes
-SWATCH = 22.0
+SWATCH = 22.0  # pixels, width of a shape in the legend
 
 
 def hue_of_stretch(stretch: Stretch, upper: bool) -> Hue:
     """Return the colour of a stretch, in the upper lane (hypotheses) or the lower (conclusion).
 
-    A conclusion that fails under its hypotheses has the colour of errors.
+    "positive" if it holds. A failing conclusion is "negative" if its hypotheses hold, else
+    "warning", as failing hypotheses are. "muted" if undecided or silent.
     """
     if stretch.state == "HOLDS":
         return "positive"
@@ -257,7 +278,11 @@ def hue_of_stretch(stretch: Stretch, upper: bool) -> Hue:
 
 
 def paint_stretch(painter: QPainter, box: QRectF, state: str, colour: QColor, upper: bool) -> None:
-    """Draw a stretch into its box: a bar for the conclusion, a line for the hypotheses."""
+    """Paint a stretch into its box: a bar for the conclusion, a thin line for the hypotheses.
+
+    HOLDS is solid. FAILS is a hatched bar or a dashed line. OPEN is a dotted line in both lanes.
+    Nothing is painted for SILENT.
+    """
     if state == "SILENT":
         return
     middle = box.center().y()
@@ -277,7 +302,11 @@ def paint_stretch(painter: QPainter, box: QRectF, state: str, colour: QColor, up
 
 
 def paint_stripe(painter: QPainter, line: StatementLine, box: QRectF, palette: Palette) -> None:
-    """Paint a conclusion over the width of a box, on the slider's time axis."""
+    """Paint a statement's conclusion over the width of a box, which is the span of the line.
+
+    Each stretch is at least a pixel wide. The hypotheses are not painted, but change the colour of
+    a failing conclusion.
+    """
     for one in line.conclusion:
         left, right = (box.width() * line.span.share(end) for end in (one.start, one.end))
         part = QRectF(box.left() + left, box.top(), max(right - left, 1.0), box.height())
@@ -286,6 +315,7 @@ def paint_stripe(painter: QPainter, line: StatementLine, box: QRectF, palette: P
 
 
 def _paint_bar(painter: QPainter, box: QRectF, colour: QColor, hatched: bool) -> None:
+    """Fill a box with a colour, or paint its outline and strokes on a faint ground."""
     painter.save()
     if not hatched:
         painter.fillRect(box, colour)
@@ -304,7 +334,10 @@ def _paint_bar(painter: QPainter, box: QRectF, colour: QColor, hatched: bool) ->
 
 
 def paint_legend(painter: QPainter, box: QRectF, palette: Palette) -> None:
-    """Paint the shapes with their names, from the right, as many as fit."""
+    """Paint the shapes with their names, aligned to the right.
+
+    If the box is too narrow, the shapes at the left of SHAPES are left out.
+    """
     metrics = painter.fontMetrics()
     x, height = box.right(), 0.5 * metrics.height()
     for state, upper, name in reversed(SHAPES):

@@ -18,7 +18,7 @@ from app.theory.controller import WHILE_TRAINING
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
 from app.theory.panel import COMPUTING, STOPPED
-from app.theory.statement_row import INDENT, STRIPE
+from app.theory.statement_buttons import INDENT, STRIPE
 from app.views.margins import MarginsView
 from app.widgets.levels import level_at
 from app.widgets.verdict_mark import hue_of
