@@ -27,7 +27,7 @@ MOST_ROWS = 6  # visible rows; more need scrolling
 
 @final
 class Legend(QWidget):
-    """Legend of the shapes."""
+    """Legend of the shapes in the timeline; its tool tip and accessible name are LEGEND."""
 
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
@@ -51,7 +51,7 @@ class Legend(QWidget):
 
 @final
 class TheoremTimes(QWidget):
-    """Heading, legend and rows of the timeline, a few rows high."""
+    """Heading, legend and scrolled rows of the timeline, always MOST_ROWS rows high."""
 
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -76,7 +76,12 @@ class TheoremTimes(QWidget):
     def show_lines(
         self, heading: str, lines: Sequence[StatementLine] | None, any_run: bool
     ) -> None:
-        """Show the statements of a run; None while it is not judged."""
+        """Show the lines of a run's statements, and colour the slider by how many hold when.
+
+        `lines` is None while the run is not judged, and empty if no statement depends on time; a
+        note in place of the legend then says so, or that no run is open (not `any_run`). `heading`
+        names the run in the title, "" for none.
+        """
         self.heading.setText(f"{TITLE} of {heading}" if heading else TITLE)
         self.rows.show_lines(lines or ())
         self._slider.set_theorems(count_holding(lines or ()))
@@ -93,7 +98,7 @@ class TheoremTimes(QWidget):
         self._fit_height()
 
     def _fit_height(self) -> None:
-        """Set heights for the font, the same with and without a verdict."""
+        """Set the heights of heading and rows for the font, the same with and without a verdict."""
         # Fixed height for the highest text of the line above, so that a verdict does not resize
         # the views.
         parts = (self.heading, self.note, self.legend)
@@ -102,6 +107,7 @@ class TheoremTimes(QWidget):
         self.rows.setFixedHeight(self.rows.sizeHint().height())
 
     def _on_row_reached(self, top: int, bottom: int) -> None:
+        """Scroll as little as shows the row."""
         bar = self._area.verticalScrollBar()
         if top < bar.value():
             bar.setValue(top)

@@ -38,28 +38,32 @@ SIDE = 16.0  # pixels left of the verdict's mark
 MARK = 10.0  # pixels, size of the verdict's mark
 GAP = 10.0  # pixels between names and axis
 UPPER, LOWER = (0.12, 0.34), (0.46, 0.90)  # upper and lower lane, as fractions of a row's height
+# Keys that move the keyboard cursor, and keys that seek.
 MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right)
 PRESSES = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 @final
 class TimeRows(QWidget):
-    """Rows of stretches of time, one for each statement.
+    """Rows of stretches of time, one for each statement, on the axis of the slider above.
 
-    A click seeks the clicked time. A double click, the space bar and Enter seek the start of the
-    stretch.
+    Each row has two lanes: the hypotheses above the conclusion. A left click seeks the clicked
+    time. A left double click seeks the start of the stretch, as do the space bar, Return and Enter
+    for the stretch at the keyboard cursor, which the arrow keys move.
     """
 
-    moment_requested = Signal(float)  # clicked time, or start of the chosen stretch
-    row_reached = Signal(int, int)  # top and bottom of the row with the keyboard cursor
+    moment_requested = Signal(float)
+    """Clicked time, or start of the chosen stretch (-inf for t = 0), as a coordinate."""
+    row_reached = Signal(int, int)
+    """Top and bottom, in pixels, of the row that an arrow key moved the keyboard cursor to."""
 
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget) -> None:
         super().__init__(parent)
         self._palette, self._slider = palette, slider
         self.lines: tuple[StatementLine, ...] = ()
-        self._picture: QPixmap | None = None
-        self._cursor = -1
-        # Keyboard cursor: row, True for the upper lane, stretch.
+        self._picture: QPixmap | None = None  # all rows; None until painted again
+        self._cursor = -1  # x of the line at the slider's value, as painted last
+        # Keyboard cursor: row, True for the upper lane, number of the stretch in the lane.
         self.place = (0, False, 0)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -72,7 +76,10 @@ class TimeRows(QWidget):
     # ------------------------------------------------------------------------------------- content
 
     def show_lines(self, lines: Sequence[StatementLine]) -> None:
-        """Show statements, or changed states of them."""
+        """Show statements, one a row in this order; do nothing if they are equal to the shown ones.
+
+        Move the keyboard cursor to the first row's conclusion.
+        """
         if tuple(lines) == self.lines:
             return
         self.lines = tuple(lines)
@@ -86,7 +93,7 @@ class TimeRows(QWidget):
         self.repaint_all()
 
     def repaint_all(self) -> None:
-        """Discard the cached picture."""
+        """Discard the cached picture, and schedule a repaint."""
         self._picture = None
         self.update()
 
@@ -100,26 +107,30 @@ class TimeRows(QWidget):
         return QSize(320, max(len(self.lines), 1) * self.row_height())
 
     def _font(self) -> QFont:
+        """Return the font of the rows, smaller than the widget's own."""
         font = QFont(self.font())
         font.setPointSizeF(SMALL * font.pointSizeF())
         return font
 
     def _offset(self) -> float:
-        """Return the slider's offset to the right of the rows."""
+        """Return by how many pixels the slider's left edge is to the right of that of the rows."""
         top = self.window()
         origin = QPoint(0, 0)
         return float(self._slider.mapTo(top, origin).x() - self.mapTo(top, origin).x())
 
     def x_of(self, moment: float) -> float:
-        """Return the x of a moment, below that of the slider."""
+        """Return the x of a moment in these rows, below the same moment of the slider.
+
+        Moments outside the slider's span, such as -inf, are at its ends.
+        """
         return self._slider.position_of(moment) + self._offset()
 
     def moment_at(self, x: float) -> float:
-        """Return the moment at a place, equal to that of the slider above."""
+        """Return the moment at x in these rows, or the nearer end of the slider's span outside."""
         return self._slider.moment_at(x - self._offset())
 
     def box_of(self, row: int, upper: bool, stretch: Stretch) -> QRectF:
-        """Return the rectangle of a stretch in its lane of a row, at least 2 pixels wide."""
+        """Return the rectangle of a stretch in a lane of a row, at least 2 pixels wide."""
         height = self.row_height()
         start, end = (self.x_of(moment) for moment in (stretch.start, stretch.end))
         top, bottom = UPPER if upper else LOWER
@@ -128,7 +139,11 @@ class TimeRows(QWidget):
         return QRectF(start, top, max(end - start, 2.0), bottom - top)
 
     def stretch_at(self, x: float, y: float) -> tuple[StatementLine, bool, Stretch] | None:
-        """Return line, lane and stretch at a place; None beside the axis and below the rows."""
+        """Return line, True for the upper lane, and stretch at a place in pixels.
+
+        The stretch is the last that starts at or before x. None below the rows, and more than 2
+        pixels before the first or after the last stretch of the lane.
+        """
         height = self.row_height()
         row = int(y // height)
         if not 0 <= row < len(self.lines):
@@ -144,25 +159,31 @@ class TimeRows(QWidget):
     # ---------------------------------------------------------------------------------- mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Seek the clicked time; names at the left have no time."""
+        """Seek the clicked time, and move the keyboard cursor to the clicked stretch.
+
+        Only the left button does so, and not on the names or below the rows.
+        """
         place = event.position()
         if event.button() is Qt.MouseButton.LeftButton and self._is_time(place):
             self._point_at(place)
             self.moment_requested.emit(self.moment_at(place.x()))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Seek the start of the stretch."""
+        """Seek the start of the stretch with the left button.
+
+        Any button moves the keyboard cursor to the stretch.
+        """
         stretch = self._point_at(event.position())
         if event.button() is Qt.MouseButton.LeftButton and stretch is not None:
             self.moment_requested.emit(stretch.start)
 
     def _is_time(self, place: QPointF) -> bool:
-        """Return True for a place in a row, right of the names; False below the last row."""
+        """Return True for a place in a row, not left of the axis; right of its end is allowed."""
         row = int(place.y() // self.row_height())
         return 0 <= row < len(self.lines) and place.x() >= self.x_of(-math.inf)
 
     def _point_at(self, place: QPointF) -> Stretch | None:
-        """Move the keyboard cursor to the stretch at a place, if any."""
+        """Move the keyboard cursor to the stretch at a place, if any, and return that stretch."""
         pointed = self.stretch_at(place.x(), place.y())
         if pointed is None:
             return None
@@ -172,6 +193,7 @@ class TimeRows(QWidget):
         return stretch
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Show a tip about the stretch, or about the verdict on a name; hide the tip elsewhere."""
         place = event.position()
         pointed = self.stretch_at(place.x(), place.y())
         row = int(place.y() // self.row_height())
@@ -189,7 +211,7 @@ class TimeRows(QWidget):
     # ------------------------------------------------------------------------------- keyboard
 
     def event(self, event: QEvent) -> bool:
-        # Elsewhere the arrows and the space bar play the run.
+        # Without the focus here, the arrows and the space bar step and play the run.
         mine = event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
         if mine and isinstance(event, QKeyEvent) and self._accepts_key(event):
             event.accept()
@@ -197,7 +219,7 @@ class TimeRows(QWidget):
         return super().event(event)
 
     def _accepts_key(self, event: QKeyEvent) -> bool:
-        """Return True for keys that move the cursor or seek, without modifiers."""
+        """Return True for a key in MOVES or PRESSES without modifiers; False without rows."""
         return bool(self.lines) and not event.modifiers() and event.key() in (*MOVES, *PRESSES)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -211,7 +233,11 @@ class TimeRows(QWidget):
         self._move_selection(event.key())
 
     def _move_selection(self, key: int) -> None:
-        """Move up and down through the lanes, left and right through a lane's stretches."""
+        """Move the keyboard cursor: up and down through lanes, left and right through stretches.
+
+        Another lane starts at its first stretch; at the ends the cursor remains. Describe the
+        reached stretch in a tip and to screen readers, and emit `row_reached`. Nothing is sought.
+        """
         row, upper, number = self.place
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             lanes = 2 * len(self.lines)
@@ -234,7 +260,7 @@ class TimeRows(QWidget):
     # ------------------------------------------------------------------------------- painting
 
     def _move_cursor(self) -> None:
-        """Repaint the cursor's line at its old and new place."""
+        """Repaint the line at the slider's value, at its old and new place, if visible."""
         if not self.isVisible():
             return
         before, self._cursor = self._cursor, round(self.x_of(self._slider.value))
@@ -260,7 +286,7 @@ class TimeRows(QWidget):
         painter.end()
 
     def _paint_rows(self) -> QPixmap:
-        """Paint all rows into a picture that is valid until the next verdict."""
+        """Paint all rows, without cursors, into a transparent picture of the widget's size."""
         ratio = self.devicePixelRatioF()
         picture = QPixmap(self.size() * ratio)
         picture.setDevicePixelRatio(ratio)
@@ -279,7 +305,10 @@ class TimeRows(QWidget):
         return picture
 
     def _paint_name(self, painter: QPainter, row: int, line: StatementLine) -> None:
-        """Paint the verdict's mark, the number, and as much of the sentence as fits."""
+        """Paint the verdict's mark, the number, and the sentence left of the axis.
+
+        Long texts are elided; less than 60 pixels of room show no sentence.
+        """
         height = self.row_height()
         top, right = float(row * height), self.x_of(-math.inf) - GAP
         mark = QRectF(SIDE, top + 0.5 * (height - MARK), MARK, MARK)
@@ -301,5 +330,5 @@ class TimeRows(QWidget):
 
 
 def words_of(line: StatementLine, stretch: Stretch) -> str:
-    """Describe a stretch: its statement, its state, and its times."""
+    """Return a sentence about a stretch: its statement's key, its state, and its times."""
     return raise_powers(f"{line.key}: {stretch.words}.")
