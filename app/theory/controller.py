@@ -107,8 +107,8 @@ class TheoryController(QObject):
     def cpu_share(self) -> float:
         """Return the share of a core for each theory thread. Thread-safe.
 
-        WHILE_TRAINING while a run trains, a view waits for frames or `throttle_while` asks for it;
-        otherwise 1.
+        WHILE_TRAINING while a run trains, a view waits for frames or the condition of
+        `throttle_while` is true; otherwise 1.
         """
         display = self._display
         is_busy = display.session.training or display.waits_for_frames or self._others_busy()
@@ -117,7 +117,7 @@ class TheoryController(QObject):
     def throttle_while(self, others_busy: Callable[[], bool]) -> None:
         """Throttle all theory threads while `others_busy()`, a thread-safe function, is true.
 
-        It replaces the condition of an earlier call.
+        A later call replaces the condition.
         """
         self._others_busy = others_busy
 
@@ -134,7 +134,7 @@ class TheoryController(QObject):
         return self._results.get(key, TheoryResults())
 
     def describe_reach(self, run: OpenRun) -> tuple[str, str]:
-        """Return `TheoryResults.describe_reach`: a label, and the time to 90 % or its absence."""
+        """Return label and time to 90 % of a run's promise, as `TheoryResults.describe_reach`."""
         return self.results(run.key).describe_reach(run)
 
     # ------------------------------------------------------------------------------------- actions
@@ -142,7 +142,8 @@ class TheoryController(QObject):
     def cancel(self) -> None:
         """Cancel the margins of all open runs that are computed or wait, until `resume`.
 
-        Computed margins remain; verdicts and final margins continue.
+        Computed margins remain, verdicts and final margins continue, and runs that are opened later
+        get their margins. Emit `margin_work_changed`, and update the panel.
         """
         self._cancelled = True
         self.margins.cancel()
@@ -187,10 +188,7 @@ class TheoryController(QObject):
         self._emit_alarms()
 
     def _schedule_judging(self) -> None:
-        """Start the timer of the judgements if a run changed since its last request.
-
-        A timer that already runs is left as it is.
-        """
+        """Start the judging timer, unless it runs, if a run changed since its last request."""
         if self._stopped or self._pause.isActive():
             return
         runs = self._runs_with_frames().items()
@@ -242,7 +240,7 @@ class TheoryController(QObject):
             self._schedule_show_results()
 
     def _on_started(self, lane: int, reference: Reference | None) -> None:
-        """Store the margin that a lane computes, None for none; update status and panel."""
+        """Store the margin that a lane computes, None for none; emit `status`, schedule display."""
         self._current[lane] = "" if reference is None else reference.name
         names = ", ".join(greek(name) for name in self._current.values() if name)
         self.status.emit(f"computing {names} ..." if names else "")
@@ -256,12 +254,13 @@ class TheoryController(QObject):
             self._schedule_show_results()
 
     def _on_final_margin(self, bracket: FinalBracket) -> None:
+        """Store a run's final margin, None if unknown; ignore a closed run."""
         if bracket.key in self._results:
             self._results[bracket.key].final = bracket.found
             self._schedule_show_results()
 
     def _on_judged(self, judgement: Judgement) -> None:
-        """Store a verdict, schedule the next if frames came, and emit the alarms of all runs."""
+        """Store a verdict, schedule the next if the run changed, and emit all runs' alarms."""
         if judgement.key in self._results:
             self._results[judgement.key].judgement = judgement
             self._schedule_judging()
@@ -280,6 +279,7 @@ class TheoryController(QObject):
     # ------------------------------------------------------------------------------------- options
 
     def _on_delta_changed(self, delta: float) -> None:
+        """Store delta, and schedule new verdicts of all runs."""
         self.delta = delta
         self._schedule_judging()
 
@@ -324,7 +324,7 @@ class TheoryController(QObject):
         self._draw_margin_lines()
 
     def _show_panel(self) -> None:
-        """Show the current run in the panel and timeline; the rightmost one if it has no data."""
+        """Show the current run in panel and timeline; if not loaded, the rightmost loaded run."""
         if self._stopped:
             return
         panel, runs = self._panel, self._runs_with_frames()
@@ -359,7 +359,7 @@ class TheoryController(QObject):
             panel.note.setText(FAILED)
 
     def _show_times(self, heading: str, results: TheoryResults | None) -> None:
-        """Update the timeline: its heading names the run, "" for a single one."""
+        """Show a run's lines in the timeline, None without a run; `heading` is "" for one run."""
         judgement = None if results is None else results.judgement
         lines = None if judgement is None else judgement.lines
         self._times.show_lines(heading, lines, results is not None)
@@ -380,6 +380,7 @@ class TheoryController(QObject):
         self._panel.show_reach(self.results(self._key).describe_reach(run) if run else ("", ""))
 
     def _show_final_margin(self) -> None:
+        """Show the final margin of the panel's run; hide the line while it is unknown."""
         words = self.results(self._key).final_margin_words(self._display.session.get(self._key))
         self._panel.final.show_words(words, self._display.view.wishes.shown_bounds)
 

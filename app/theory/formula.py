@@ -46,7 +46,7 @@ class Outline:
 # mathtext takes 6 ms a formula, and each is broken into lines again at every change of width.
 @lru_cache(maxsize=512)
 def outline_of_tex(tex: str) -> Outline:
-    """Return the curves of TeX without dollar signs, on one line; fractions are full-sized.
+    """Return the curves of TeX without dollar signs, on one line; fractions are full-sized. Cached.
 
     Raises ValueError for TeX that mathtext cannot read.
     """
@@ -81,8 +81,8 @@ def outline_of_tex(tex: str) -> Outline:
 def split_formula(tex: str) -> tuple[str, ...]:
     r"""Split a formula into the parts between which a line may end, outside brackets only.
 
-    A relation or plus sign starts a part; a comma or wide space ends a part. Parts are stripped,
-    and empty ones left out.
+    A relation, an arrow or a plus sign starts a part. A comma, semicolon or wide space ends a part.
+    Parts are stripped, and empty parts left out.
 
     >>> split_formula(r"a(x, y) \leq b, c = d")
     ('a(x, y)', '\\leq b,', 'c', '= d')
@@ -116,8 +116,9 @@ def split_formula(tex: str) -> tuple[str, ...]:
 class FormulaLabel(QWidget):
     """Formula in the text colour, over as many lines as the label's width needs.
 
-    The height follows from the lines; lines after the first are indented. TeX that mathtext cannot
-    read is shown as plain text, with a warning in the log. An empty formula has height 0.
+    The height follows from the lines. Lines after the first are indented, and a line that is still
+    too wide is painted smaller. TeX that mathtext cannot read is shown as plain text, with a
+    warning in the log. An empty formula has height 0.
     """
 
     def __init__(self, parent: QWidget | None = None, tex: str = "") -> None:

@@ -124,7 +124,7 @@ class MarginWorker(QObject):
     def request(self, problems: Mapping[int, Problem]) -> None:
         """Compute the margins of the new ones of these runs, and cancel work on all other runs.
 
-        Work on a run of the last request continues; if it was cancelled, it remains so.
+        Work on a run of the last request continues; cancelled margins of such a run remain so.
         """
         new = [key for key in problems if key not in self._problems]
         self._problems = dict(problems)
@@ -145,7 +145,7 @@ class MarginWorker(QObject):
     def set_cpu_share(self, share: Callable[[], float]) -> None:
         """Limit each thread to `share()` of a core, called in these threads.
 
-        It holds from the next task on. See core.reference.cancel_token.
+        The limit holds from the next task on. See core.reference.cancel_token.
         """
         for worker in self._workers:
             worker.share = share
@@ -179,8 +179,8 @@ class MarginWorker(QObject):
     def wake(self) -> None:
         """Start the next task of each idle lane, if any.
 
-        The fast lane lists references before it computes, even on hold. The slow lane starts only
-        while the fast lane is idle, and then continues beside it.
+        The fast lane lists references before it computes, even on hold. The slow lane starts a task
+        only while the fast lane is idle; a task once started continues.
         """
         if FAST_LANE not in self._at_work:
             if self._unplanned:
@@ -205,12 +205,13 @@ class MarginWorker(QObject):
         self._workers[work.lane].request(work)
 
     def _cancel(self, lane: int) -> None:
-        """Cancel the work of a lane; emit that it computes nothing, unless it was idle."""
+        """Cancel the work of a lane, and emit `margin_started` with None unless it was idle."""
         self._workers[lane].cancel()
         if self._at_work.pop(lane, None) is not None:
             self.margin_started.emit(lane, None)
 
     def _on_progress(self, task: Computing) -> None:
+        """Emit that a lane now computes the margin of a task."""
         self.margin_started.emit(task.lane, task.reference)
 
     def _on_result(self, work: Planning | Computing) -> None:
@@ -244,8 +245,8 @@ class MarginWorker(QObject):
     def _margin_of(self, request: Request, task: Computing) -> ReferenceMargin:
         """Return the margin, known from a run with the same data or computed now.
 
-        If computing fails, it has no number and the error is in the log. Report progress only
-        before computing. Cancelling raises CancelledError.
+        If computing fails, the margin has no number and the error is in the log. Progress is
+        reported before computing, not for a known margin. Cancelling raises CancelledError.
         """
         from core.reference.cancel_token import CancelledError
         from core.reference.margin import ReferenceMargin, absent_bracket

@@ -219,7 +219,7 @@ class TheoryPanel(QWidget):
         fill_scrolled(self, content)
 
     def _make_delta_line(self, parent: QWidget) -> QHBoxLayout:
-        """Make the heading of the statements and the box of delta, both hidden."""
+        """Return a line with the heading of the statements and the box of delta, both hidden."""
         self.statements = heading_label("Theorems", parent)
         self.statements.setFixedHeight(line_height(self) + 8)
         self.delta = DecimalBox(
@@ -274,9 +274,9 @@ class TheoryPanel(QWidget):
     ) -> None:
         """Show the statements of the run, and emit `summary_changed`.
 
-        `assessments` is None before the first judgement, and then a note says that theorems are
-        checked; it is empty if none applies, and the note says so. A run that is not `live`, a
-        recording, is never judged: without statements heading, delta and note are hidden.
+        Without assessments a note says that theorems are being checked (None, before the first
+        judgement), or that no theorem applies (empty). A run that is not `live`, a recording, is
+        never judged: without assessments heading, delta and note are hidden.
         `lines` are the timelines of some statements. `shown_bounds` sets the check boxes of new
         rows only. Rows are reordered by importance, but not under the pointer or keyboard focus,
         unless other statements apply.

@@ -45,9 +45,9 @@ class TheoryResults:
 
     @property
     def proved_margins(self) -> dict[str, ReferenceMargin]:
-        """Computed ones of gamma_gl and gamma_l1, by name, with or without a number.
+        """Computed margins among gamma_gl and gamma_l1, by name: upper bounds for every network.
 
-        No network exceeds their factor times a certified one.
+        Margins without a number and margins without a certificate are included.
         """
         from core.observables.final_margin import PROVED
 
@@ -65,9 +65,10 @@ class TheoryResults:
     def final_margin_traces(self) -> tuple[tuple[str, Any], ...]:
         """Return the upper and the lower end of the final margin's bracket as traces.
 
-        Each is a name, "" for the lower end, and values at the frames up to the bracket's. They
-        are NaN before the last tenth, or before the condition's first frame if that is earlier.
-        Infinite and unknown ends are left out. Empty if no bracket is known.
+        Each trace is a name, "" for the lower end, and a constant (T,) at the frames up to the
+        bracket's frame. Values are NaN before the last tenth of these frames, or before the
+        condition's first frame if that is earlier. Infinite and unknown ends are left out. Without
+        a bracket no trace is returned.
         """
         from core.observables.final_margin import traces
 
@@ -115,7 +116,8 @@ class TheoryResults:
     def promise(self) -> Promise:
         """Promised margin, to which the run's shares refer.
 
-        Its `margin` is None while it is not computed, with its name in `waits`, or if none applies.
+        The Promise has no `margin` while the margin is not computed, with its name in `waits`. It
+        has neither if no comparable reference margin applies.
         """
         from core.reference.share import Promise, make_promise  # loads the numerical libraries
 
@@ -127,8 +129,8 @@ class TheoryResults:
         """Return a label, and the time at which the hard margin first reached 90 % of the promise.
 
         In place of an unknown time the text is "waiting for ..." (the promised margin), "not
-        reached", or "not reached yet" if the run may grow. Both are "" without a promise, and for
-        a run that is not loaded or replaced by a recording.
+        reached", or "not reached yet" until all frames of a finished run are read. Both are ""
+        without a promise, and for a run that is not loaded or replaced by a recording.
         """
         data = run.data
         if data is None or run.stands_in:

@@ -70,8 +70,9 @@ class Stretch:
 @final
 @dataclass(frozen=True, slots=True)
 class StatementLine:
-    """Hypotheses and conclusion of a statement over the time axis, without gaps.
+    """Hypotheses and conclusion of a statement over the time axis.
 
+    Stretches, SILENT ones too, follow each other without gaps from the first frame to the last.
     `key` is unique, `name` the number in the paper ("Lemma 2.3"), `text` a sentence. `verdict` is a
     value of core.theorems.statement.Verdict. `span` is the time axis of the run's frames.
     """
@@ -189,12 +190,12 @@ def _make_stretches(
 def count_holding(
     lines: Sequence[StatementLine],
 ) -> tuple[tuple[float, float, int, bool], ...]:
-    """Return stretches of time: start, end, count of statements that hold, True if one is violated.
+    """Return stretches of time: start, end, number of statements that hold, True for a violation.
 
-    A statement holds if its hypotheses and its conclusion do. It is violated if its hypotheses hold
-    and its conclusion fails; an undecided one is neither. Stretches follow each other without gaps,
-    with equal neighbours joined. Times are in the coordinate of core.problem.schedule, -inf for
-    t = 0. Without lines the result is empty.
+    A statement holds if its hypotheses and its conclusion hold. It is violated if its hypotheses
+    hold and its conclusion fails. Stretches follow each other without gaps, and equal neighbours
+    are joined. Times are in the coordinate of core.problem.schedule, -inf for t = 0. The result is
+    empty without lines, and for a run of one frame.
     """
     ends = {
         moment

@@ -49,7 +49,8 @@ class TimeRows(QWidget):
 
     Each row has two lanes: the hypotheses above the conclusion. A left click seeks the clicked
     time. A left double click seeks the start of the stretch, as do the space bar, Return and Enter
-    for the stretch at the keyboard cursor, which the arrow keys move.
+    for the stretch at the keyboard cursor, which the arrow keys move. A vertical line is at the
+    slider's value, and a frame around the stretch at the keyboard cursor while the rows have focus.
     """
 
     moment_requested = Signal(float)
@@ -78,7 +79,7 @@ class TimeRows(QWidget):
     def show_lines(self, lines: Sequence[StatementLine]) -> None:
         """Show statements, one a row in this order; do nothing if they are equal to the shown ones.
 
-        Move the keyboard cursor to the first row's conclusion.
+        Move the keyboard cursor to the first stretch of the first row's conclusion.
         """
         if tuple(lines) == self.lines:
             return
