@@ -91,6 +91,7 @@ class TheoryController(QObject):
         margins.result.connect(self.final_margins.schedule)
 
     def _connect(self) -> None:
+        """Connect signals of panel, display and workers to the slots of this class."""
         panel = self._panel
         panel.delta.valueChanged.connect(self._on_delta_changed)
         panel.bound_requested.connect(self._on_bound_requested)

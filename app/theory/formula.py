@@ -190,6 +190,10 @@ class FormulaLabel(QWidget):
         return [outline_of_tex(line) for line in lines]
 
     def heightForWidth(self, width: int) -> int:
+        """Return the height of the lines as broken for the present width; 0 for no formula.
+
+        `width` counts only for an unreadable formula, whose plain text is wrapped.
+        """
         if self._broken:
             flags = int(Qt.TextFlag.TextWrapAnywhere)
             box = self.fontMetrics().boundingRect(0, 0, max(width, 40), 9999, flags, self._tex)
@@ -202,15 +206,18 @@ class FormulaLabel(QWidget):
         return QSize(160, self.heightForWidth(self.width()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        """Break the formula again if the width changed."""
         if event.size().width() != event.oldSize().width():
             self._break()
 
     def changeEvent(self, event: QEvent) -> None:
+        """Break the formula again after a change of font."""
         if event.type() is QEvent.Type.FontChange:
             self._break()
         super().changeEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the lines, each made smaller if too wide; an unreadable formula as its TeX."""
         painter = QPainter(self)
         colour = self.palette().windowText().color()
         painter.setPen(colour)

@@ -360,6 +360,7 @@ class TheoryPanel(QWidget):
         return row
 
     def set_colours(self, palette: Palette) -> None:
+        """Set the palette of all rows, and of rows made later."""
         self._palette = palette
         for row in self._rows.values():
             row.set_colours(palette)

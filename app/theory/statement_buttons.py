@@ -42,6 +42,7 @@ class BoundBox(QCheckBox):
     """Check box that the space bar toggles while focused, without playing the run."""
 
     def event(self, event: QEvent) -> bool:
+        """Claim the button's keys before the window's shortcuts."""
         return takes_key(event) or super().event(event)
 
 
@@ -70,6 +71,7 @@ class VerdictFold(QPushButton):
         self.setText(f"{verb} {self._count} undecided")
 
     def event(self, event: QEvent) -> bool:
+        """Claim the button's keys before the window's shortcuts."""
         return takes_key(event) or super().event(event)
 
 
@@ -144,9 +146,11 @@ class VerdictLine(QAbstractButton):
         self.update()
 
     def event(self, event: QEvent) -> bool:
+        """Claim the button's keys before the window's shortcuts."""
         return takes_key(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Click the button with Return and Enter; Qt does so with the space bar."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
         else:
@@ -159,6 +163,7 @@ class VerdictLine(QAbstractButton):
         return True
 
     def heightForWidth(self, width: int) -> int:
+        """Return the height of name, wrapped sentence and timing, and stripe if shown."""
         sizes = [self._size_of_text(text, width).height() for text in self._small_texts()]
         below = (5.0 if sizes else 0.0) + (STRIPE + 3.0 if self.stripe else 0.0)
         return math.ceil(line_height(self) + sum(sizes) + below)
@@ -179,6 +184,7 @@ class VerdictLine(QAbstractButton):
         return QFontMetricsF(self._small_font()).boundingRect(room, WRAPPED, text).size()
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint mark, texts and stripe, on a tint under the pointer and in a frame with focus."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         ground = QColor(self._palette.foreground)

@@ -94,6 +94,7 @@ class StatementRow(QWidget):
         self._fill_details()
 
     def set_colours(self, palette: Palette) -> None:
+        """Set the palette of the line, and fill the details again with its colours."""
         self._palette = palette
         self.line.set_colours(palette)
         self._fill_details()

@@ -105,6 +105,7 @@ class TimeRows(QWidget):
         return math.ceil(QFontMetricsF(self._font()).height()) + 2
 
     def sizeHint(self) -> QSize:
+        """Return the size of all rows, at least that of one row."""
         return QSize(320, max(len(self.lines), 1) * self.row_height())
 
     def _font(self) -> QFont:
@@ -212,6 +213,7 @@ class TimeRows(QWidget):
     # ------------------------------------------------------------------------------- keyboard
 
     def event(self, event: QEvent) -> bool:
+        """Claim the keys of `_accepts_key` before the window's shortcuts."""
         # Without the focus here, the arrows and the space bar step and play the run.
         mine = event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
         if mine and isinstance(event, QKeyEvent) and self._accepts_key(event):
@@ -224,6 +226,7 @@ class TimeRows(QWidget):
         return bool(self.lines) and not event.modifiers() and event.key() in (*MOVES, *PRESSES)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Seek the start of the stretch at the keyboard cursor, or move the cursor."""
         if not self._accepts_key(event):
             event.ignore()
             return
@@ -269,6 +272,7 @@ class TimeRows(QWidget):
             self.update(QRect(x - 2, 0, 5, self.height()))
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the cached picture, the line at the slider's value, and the keyboard cursor."""
         painter = QPainter(self)
         if self._picture is None:
             self._picture = self._paint_rows()
