@@ -167,15 +167,15 @@ class TheoryController(QObject):
 
     # ----------------------------------------------------------------------------------- open runs
 
-    def _runs_with_frames(self) -> dict[int, OpenRun]:
-        """Return the open runs with a loaded file or recording, by key, from left to right."""
+    def _loaded_runs(self) -> dict[int, OpenRun]:
+        """Return the open runs with a loaded file, perhaps without frames, by key, left to right."""
         return {run.key: run for run in self._display.session if run.data is not None}
 
     def _on_runs_changed(self) -> None:
-        """Request the margins of new runs, and drop work and results of closed ones."""
+        """Request the margins of new runs, drop work and results of closed runs, and update all."""
         if self._stopped:
             return
-        runs = self._runs_with_frames()
+        runs = self._loaded_runs()
         before = self._results
         self._results = {key: before.get(key, TheoryResults()) for key in runs}
         if set(runs) - set(before):  # margins were cancelled for other runs
@@ -192,7 +192,7 @@ class TheoryController(QObject):
         """Start the judging timer, unless it runs, if a run changed since its last request."""
         if self._stopped or self._pause.isActive():
             return
-        runs = self._runs_with_frames().items()
+        runs = self._loaded_runs().items()
         waiting = [key for key, run in runs if self._judging_mark(run) != self.results(key).mark]
         if waiting:
             live = any(run.grows for run in self._display.session)
@@ -212,15 +212,12 @@ class TheoryController(QObject):
         return frames, len(self.results(run.key).margins), self.delta
 
     def _request_judgements(self) -> None:
-        """Request a judgement of each changed run.
-
-        While the judge works or a view waits for frames, only start the timer again.
-        """
+        """Request a judgement of each changed run; start the timer again while that must wait."""
         # Verdicts arrive while the judge still works, and pictures have priority over verdicts.
         if self.judge.busy or self._display.waits_for_frames:
             self._pause.start(JUDGE_MS)
             return
-        for key, run in self._runs_with_frames().items():
+        for key, run in self._loaded_runs().items():
             results = self._results.get(key)
             if (
                 results is not None
@@ -328,7 +325,7 @@ class TheoryController(QObject):
         """Show the current run in panel and timeline; if not loaded, the rightmost loaded run."""
         if self._stopped:
             return
-        panel, runs = self._panel, self._runs_with_frames()
+        panel, runs = self._panel, self._loaded_runs()
         bounds = self._display.view.wishes.shown_bounds
         current = self._display.current
         self._key = next(reversed(runs), -1)

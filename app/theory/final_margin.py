@@ -108,7 +108,7 @@ class FinalMargins(QObject):
         self._pause.stop()
         self.worker.close()
 
-    def _judged_runs(self) -> dict[int, OpenRun]:
+    def _runs_with_own_file(self) -> dict[int, OpenRun]:
         """Return the open runs with a loaded file of their own, by key.
 
         A run in whose place a recording is shown is left out.
@@ -127,7 +127,7 @@ class FinalMargins(QObject):
 
     def _on_runs_changed(self) -> None:
         """Cancel the requests of closed runs, and schedule those of new and finished ones."""
-        runs = self._judged_runs()
+        runs = self._runs_with_own_file()
         self._requested = {key: mark for key, mark in self._requested.items() if key in runs}
         self.worker.cancel(except_keys=runs)
         self.schedule()
@@ -139,7 +139,7 @@ class FinalMargins(QObject):
         """
         if self._stopped or self._pause.isActive():
             return
-        runs = self._judged_runs().values()
+        runs = self._runs_with_own_file().values()
         if any(self._request_mark(run) != self._requested.get(run.key) for run in runs):
             live = any(run.grows for run in self._display.session)
             self._pause.start(GROWING_MS if live and self._requested else SOON_MS)
@@ -152,7 +152,7 @@ class FinalMargins(QObject):
         if self.worker.busy or self._display.waits_for_frames:
             self._pause.start(SOON_MS)
             return
-        for key, run in self._judged_runs().items():
+        for key, run in self._runs_with_own_file().items():
             mark = self._request_mark(run)
             if mark[0] and mark != self._requested.get(key):
                 self._requested[key], results = mark, self._results(key)

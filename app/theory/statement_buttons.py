@@ -22,7 +22,7 @@ SMALL = 0.92  # factor of the font size for sentence, time and slack
 WRAPPED = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
 
 
-def takes_key(event: QEvent) -> bool:
+def accept_key(event: QEvent) -> bool:
     """Accept space, Return or Enter without modifiers for a button; return True if accepted.
 
     Only a ShortcutOverride event is accepted, before the window's shortcuts, such as the space bar
@@ -43,7 +43,7 @@ class BoundBox(QCheckBox):
 
     def event(self, event: QEvent) -> bool:
         """Claim the button's keys before the window's shortcuts."""
-        return takes_key(event) or super().event(event)
+        return accept_key(event) or super().event(event)
 
 
 @final
@@ -72,7 +72,7 @@ class VerdictFold(QPushButton):
 
     def event(self, event: QEvent) -> bool:
         """Claim the button's keys before the window's shortcuts."""
-        return takes_key(event) or super().event(event)
+        return accept_key(event) or super().event(event)
 
 
 @final
@@ -147,7 +147,7 @@ class VerdictLine(QAbstractButton):
 
     def event(self, event: QEvent) -> bool:
         """Claim the button's keys before the window's shortcuts."""
-        return takes_key(event) or super().event(event)
+        return accept_key(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Click the button with Return and Enter; Qt does so with the space bar."""
