@@ -168,7 +168,7 @@ class TheoryController(QObject):
     # ----------------------------------------------------------------------------------- open runs
 
     def _loaded_runs(self) -> dict[int, OpenRun]:
-        """Return the open runs with a loaded file, perhaps without frames, by key, left to right."""
+        """Return the open runs with a loaded file, perhaps without frames, by key, in order."""
         return {run.key: run for run in self._display.session if run.data is not None}
 
     def _on_runs_changed(self) -> None:
