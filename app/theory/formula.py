@@ -118,7 +118,7 @@ class FormulaLabel(QWidget):
 
     The height follows from the lines. Lines after the first are indented, and a line that is still
     too wide is painted smaller. TeX that mathtext cannot read is shown as plain text, with a
-    warning in the log. An empty formula has height 0.
+    warning in the log.
     """
 
     def __init__(self, parent: QWidget | None = None, tex: str = "") -> None:
