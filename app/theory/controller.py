@@ -74,7 +74,8 @@ class TheoryController(QObject):
         self._menu = MarginMenu(menu, display, lambda: self._results.values(), self)
         self._key = -1  # run in the panel, -1 for none
         self._current: dict[int, str] = {}  # lane -> name of the margin it computes, or ""
-        self._cancelled = self._stopped = False
+        self._stopped = False
+        self._cancelled: set[int] = set()  # runs whose margins were cancelled, by key
         # Hidden margins, shown bounds and unit by which the lines were drawn last.
         self._drawn = (frozenset[str](), frozenset[str](), "plain")
         self.delta = panel.delta.value()  # failure probability in the statements
@@ -144,15 +145,15 @@ class TheoryController(QObject):
         """Cancel the margins of all open runs that are computed or wait, until `resume`.
 
         Computed margins remain, verdicts and final margins continue, and runs that are opened later
-        get their margins. Emit `margin_work_changed`, and update the panel.
+        get their own margins. Emit `margin_work_changed`, and update the panel.
         """
-        self._cancelled = True
+        self._cancelled = set(self._loaded_runs())
         self.margins.cancel()
         self._show_results()
 
     def resume(self) -> None:
         """Compute the missing margins of all open runs; a computation at work starts again."""
-        self._cancelled = False
+        self._cancelled.clear()
         self.margins.resume()
         self._show_results()
 
@@ -178,8 +179,7 @@ class TheoryController(QObject):
         runs = self._loaded_runs()
         before = self._results
         self._results = {key: before.get(key, TheoryResults()) for key in runs}
-        if set(runs) - set(before):  # margins were cancelled for other runs
-            self._cancelled = False
+        self._cancelled &= set(runs)
         self.judge.restrict_to(frozenset(runs))
         self.margins.request(
             {key: run.data.run.problem for key, run in runs.items() if run.data is not None}
@@ -317,7 +317,7 @@ class TheoryController(QObject):
     def _show_results(self) -> None:
         """Update the panel, the timeline and the lines in the views at once."""
         self._soon.stop()
-        self.margin_work_changed.emit(self._cancelled and bool(self._results), self.margins.busy)
+        self.margin_work_changed.emit(bool(self._cancelled), self.margins.busy)
         self._show_panel()
         self._draw_margin_lines()
 
@@ -346,7 +346,7 @@ class TheoryController(QObject):
         else:
             computed = frozenset(name for name in self._current.values() if name)
             panel.show_margins(
-                results.references, results.margins_in_order, computed, self._cancelled
+                results.references, results.margins_in_order, computed, self._key in self._cancelled
             )
         judgement = results.judgement
         assessments = judgement.assessments if judgement is not None else None

@@ -257,7 +257,10 @@ class MarginWorker(QObject):
             if mark not in self._known:
                 request.progress(task)
                 self._known[mark] = self._compute(task.reference, task.problem, request.watch)
-            return self._known[mark]
+            # Leaky networks share gamma_linear with others, but not what it bounds.
+            return replace(
+                self._known[mark], is_comparable=task.reference.is_comparable(task.problem)
+            )
         except CancelledError:
             raise
         except Exception:

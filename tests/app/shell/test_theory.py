@@ -93,6 +93,28 @@ def test_a_margin_is_computed_once_for_runs_of_the_same_problem(
     assert made.computed == 1
 
 
+def test_a_shared_margin_is_comparable_by_the_run_that_asks(qtbot: QtBot, problem: Problem) -> None:
+    """A leaky network has the gamma_linear of a ReLU network, which does not bound its margin."""
+    other = replace(problem, title="another")
+
+    class OfOne(stand_ins.MadeUp):
+        def is_comparable(self, asking: Problem) -> bool:
+            return asking is problem
+
+    made = OfOne("gamma", 1.0, exact_bracket(1.0, ""))
+    worker = MarginWorker(None, lambda _: (made,), stand_ins.compute)
+    found: dict[int, bool] = {}
+    worker.result.connect(lambda key, one: found.update({key: one.is_comparable}))
+    for first, second in ((problem, other), (other, problem)):
+        worker.request({})
+        found.clear()
+        worker.request({1: first, 2: second})
+        qtbot.waitUntil(lambda: len(found) == 2)
+        assert found == {1: first is problem, 2: second is problem}
+    worker.close()
+    assert made.computed == 1
+
+
 def test_cheap_margins_of_all_runs_come_before_dear_ones(qtbot: QtBot, problem: Problem) -> None:
     worker = MarginWorker(None, stand_ins.references_of, stand_ins.compute)
     found = answers(worker)
@@ -152,7 +174,11 @@ def test_closing_ends_a_slow_computation(qtbot: QtBot, problem: Problem) -> None
 
 
 def test_a_slow_margin_is_named_and_cancelled_from_the_status_line(
-    open_program: Opener, study: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    open_program: Opener,
+    study: Path,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     go = threading.Event()
     slow = stand_ins.MadeUp("gamma_gl", 0.5, exact_bracket(0.08, ""), go)
@@ -170,6 +196,17 @@ def test_a_slow_margin_is_named_and_cancelled_from_the_status_line(
     qtbot.waitUntil(lambda: not program.theory.margins.busy)
     qtbot.waitUntil(button.isHidden)
     assert listed.texts()[2] == ("gamma_gl", "\u2013", STOPPED)
+    # Another run gets its margins; those of the first stay cancelled, and can be resumed.
+    first_run = program.display.current
+    assert first_run is not None
+    another = tmp_path / "another.msrun"
+    recorded(another, "data.n=8", "data.d=4", "dynamics.until_log10_time=1", "recording.frames=10")
+    program.files.open_files([str(another)], add=True)
+    qtbot.waitUntil(lambda: len(program.session) == 3)
+    qtbot.waitUntil(lambda: program.display.current is not first_run)
+    qtbot.waitUntil(lambda: listed.texts()[2:] == [("gamma_gl", "\u2013", COMPUTING)])
+    program.display.set_current(first_run.key)
+    qtbot.waitUntil(lambda: listed.texts()[2:] == [("gamma_gl", "\u2013", STOPPED)])
     go.set()
     pick(qtbot, program.window, "Experiment", "Compute reference margins")
     qtbot.waitUntil(lambda: listed.texts()[2][1] == ".08")
