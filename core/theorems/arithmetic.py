@@ -13,6 +13,8 @@ NAN = float("nan")
 def format_number(value: float) -> str:
     """Return a number with three significant digits; whole numbers below 1e5 with all digits.
 
+    Other numbers from 1e3 on and below 1e-4 have an exponent. NaN, inf and -inf become words.
+
     >>> tuple(map(format_number, (1.1e9, 256.0, 0.0511, float("nan"), float("inf"))))
     ('1.1e9', '256', '0.0511', 'not known', 'infinite')
     """

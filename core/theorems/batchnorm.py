@@ -110,7 +110,7 @@ def width_hypotheses(context: Context, trained: bool = True) -> tuple[Hypothesis
     """Return the hypotheses of a lower and an upper bound on the width m.
 
     2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 <= m <= delta exp(d/8), t the steps up to each frame,
-    or t = 1 if not `trained` (lemmas).
+    or t = 1 if not `trained` (lemmas). The lower bound is undecided unless gamma > 0.
     """
     run, margin = context.run, start_margin(context)
     steps = common.counted_steps(run) if trained else 1.0
@@ -129,7 +129,7 @@ def radius_at_least_8(context: Context) -> Hypothesis:
 
 
 def needed_step(context: Context) -> float:
-    """Return 1/(28 eps_N gamma^(2/3) m^(1/3)), gamma of `start_margin`; NaN unless positive."""
+    """Return 1/(28 eps_N gamma^(2/3) m^(1/3)), gamma of `start_margin`; NaN unless gamma > 0."""
     margin = start_margin(context)
     if not margin > 0.0:
         return common.NAN
@@ -151,8 +151,8 @@ def step_hypothesis(context: Context) -> Hypothesis:
 def training_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the common hypotheses of Theorems 2.1 and 2.2.
 
-    They are the logistic loss without a penalty, `standing_hypotheses`, Assumption 1.2, both bounds
-    on the width, R >= 8, and the step.
+    They are the logistic loss, no penalty, `standing_hypotheses`, Assumption 1.2, both bounds on
+    the width, R >= 8, and the step.
     """
     run = context.run
     return (
@@ -187,7 +187,8 @@ def compare_sgd_error(context: Context) -> Comparison:
 def compare_descent_error(context: Context) -> Comparison:
     """Compare the test error with the upper bound of Theorem 2.2, an O(.).
 
-    2^17 m^(1/3) eps_N^4/(gamma^(1/3) t sqrt n) + 4 ln(1/delta)/t.
+    2^17 m^(1/3) eps_N^4/(gamma^(1/3) t sqrt n) + 4 ln(1/delta)/t. `holds` is no verdict: the
+    statement has `constants=False`.
     """
     run = context.run
     t, n, m = common.counted_steps(run), run.dataset.n, run.network.m
@@ -207,7 +208,7 @@ def compare_proved_error(context: Context) -> Comparison:
 
 
 def outer_radius(context: Context) -> float:
-    """Return R = gamma^(1/3) m^(1/6)/(27 eps_N), gamma of `start_margin`; NaN unless positive."""
+    """Return R = gamma^(1/3) m^(1/6)/(27 eps_N), gamma of `start_margin`; NaN unless gamma > 0."""
     margin, run = start_margin(context), context.run
     if not margin > 0.0:
         return common.NAN

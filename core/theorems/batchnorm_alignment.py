@@ -1,8 +1,8 @@
 """batchnorm, Lemmas D.3, E.1 and F.1: near the start features align, slopes are small.
 
 p_i = y_i f(x_i) for n examples, m neurons, U = (a, c) and V the weights, gamma `start_margin`, R
-`outer_radius`, R_V `inner_radius`, mu the mean input, N(v_j) the normaliser. Ubar (2 m,) joins unit
-directions of a and of c of largest margin at the start.
+`outer_radius`, R_V `inner_radius`, mu the mean input, N(v_j) the normaliser. Ubar (2 m,), of
+norm sqrt 2, joins unit directions of a and of c of largest margin at the start.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def compare_progress(context: Context, reference: Reference) -> Comparison:
 
 
 def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma E.1: the start, the width, and two distances.
+    """Return the hypotheses of Lemma E.1: `standing_hypotheses`, the width, and two distances.
 
     They are |U_t - U_0| <= R and |V_t - V_0| <= R_V at the last frame.
     """

@@ -152,7 +152,8 @@ def compare_all_frames(
     Returns
     -------
     Comparison
-        Its numbers and `frame` are those of the worst frame; NaN and None if undecided. Its
+        It holds if no frame of the mask fails and some frame with two finite numbers holds. Its
+        numbers and `frame` are those of the worst frame; NaN and None if undecided. Its
         `bound_trace` is NaN outside the mask.
     """
     measured = np.asarray(measured, dtype=np.float64)

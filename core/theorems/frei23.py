@@ -104,9 +104,9 @@ def fitted_frame_indices(context: Context) -> NDArray[np.intp]:
 def bracket_fit_time(context: Context) -> Comparison:
     """Test log10 t_0 <= log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2).
 
-    t_0 is the first time with L < log(2)/n. It holds if the first frame with a fit is in time, and
-    is violated if a frame before the fit is later than the bound. Otherwise undecided: no fit yet,
-    no frame between, or an input is zero.
+    t_0 is the first time with L < log(2)/n. The bound holds if the first frame with a fit is in
+    time. It is violated if a frame without any fit so far is later. Otherwise undecided: no fit
+    yet, no frame between, an input is zero, or the first frame fits at t = 0.
     """
     run = context.run
     low, _ = input_length_range(run)

@@ -164,7 +164,7 @@ def compare_loss(context: Context) -> Comparison:
 
 
 def compare_neuron_growth(context: Context) -> Comparison:
-    """Test min_j |w_j|/|a_j| >= Rmin^2/(4 sqrt2 Rmax sqrt n) `lower_loss_sums` from step 1 on."""
+    """Test min_j |w_j|/|a_j| >= `lower_loss_sums` Rmin^2/(4 sqrt2 Rmax sqrt n) from step 1 on."""
     run = context.run
     assert isinstance(run.network, FixedOuter)
     low, high = input_length_range(run)
@@ -232,7 +232,7 @@ def compare_start_ratio(context: Context) -> Comparison:
 
 
 def compare_first_step(context: Context) -> Comparison:
-    """Test min_i p_i >= 0 at the first recorded frame with a step, 0 included; else undecided."""
+    """Test min_i p_i >= 0 at the first recorded frame with a step; undecided without a frame."""
     run = context.run
     after = np.flatnonzero(frames_after_start(run))
     if not after.size:

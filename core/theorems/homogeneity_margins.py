@@ -160,14 +160,14 @@ def second_log10_time(context: Context, gamma: float) -> float:
 
 
 def compare_theorem_3_1(context: Context) -> Comparison:
-    """Test the hard margin >= gamma/(4 (1 + R)) from t = (20 R/gamma)^4 on, else undecided."""
+    """Test the hard margin >= gamma/(4 (1 + R)) from t = (20 R/gamma)^4 on; undecided earlier."""
     gamma = initial_gamma(context)
     bound = gamma / (4.0 * (1.0 + start_divergence(context)))
     return compare_margin_after(context, first_log10_time(context, gamma), bound)
 
 
 def compare_theorem_3_1_late(context: Context) -> Comparison:
-    """Test the hard margin >= gamma/32 from t = e + exp(exp(4 n R/gamma)) on, else undecided."""
+    """Test the hard margin >= gamma/32 from t = e + exp(exp(4 n R/gamma)) on; else undecided."""
     gamma = initial_gamma(context)
     return compare_margin_after(context, second_log10_time(context, gamma), gamma / 32.0)
 

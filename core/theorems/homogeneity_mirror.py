@@ -99,7 +99,7 @@ def running_gamma(context: Context) -> Array:
 
 
 def start_divergence(context: Context) -> float:
-    """Return R = KL(pbar, u(0)), not negative; NaN if pbar is not known."""
+    """Return R = KL(pbar, u(0)), not negative; infinite if u(0) is 0 where pbar is not."""
     divergence = float(OBSERVABLES["kl_pbar"].value_at(context.run, 0))
     return 0.0 if divergence < 0.0 else divergence
 
