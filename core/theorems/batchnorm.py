@@ -72,8 +72,8 @@ def eps_n(run: Run) -> float:
 def start_margin(context: Context) -> float:
     """Return gamma = gamma_a + gamma_c with V at its start, from proved lower ends.
 
-    They are the margins of the features' linear parts in a and in c. NaN if one of both is unknown,
-    unproved or zero.
+    gamma_a is the margin with only a moving, gamma_c with only c moving. NaN if gamma_a or gamma_c
+    is unknown, unproved or zero.
     """
     return context.lower("gamma_a") + context.lower("gamma_c")
 
@@ -85,7 +85,7 @@ def bounded_inverses(run: Run) -> Hypothesis:
 
 
 def positive_start_margin(context: Context) -> Hypothesis:
-    """Return Assumption 1.2 with Delta_V = 0, `start_margin` > 0; undecided if that is NaN."""
+    """Return Assumption 1.2 with Delta_V = 0, `start_margin` > 0; undecided if NaN."""
     margin = start_margin(context)
     text = "Assumption 1.2: gamma = gamma_a + gamma_c > 0 (V at its start, Delta_V = 0)"
     is_known = not math.isnan(margin)

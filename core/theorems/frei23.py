@@ -70,8 +70,8 @@ def compare_kkt_residual(context: Context) -> Comparison:
 def compare_fit_time(context: Context) -> Comparison:
     """Compare log10 t_0 with its bound as `bracket_fit_time` does, with a state for each frame.
 
-    Frames HOLD from the first fit on if the bound holds. If it is violated frames later than the
-    bound FAIL. All others are OPEN.
+    Frames HOLD from the first fit on if the bound holds. If the bound is violated, frames later
+    than it FAIL. All other frames are OPEN.
     """
     comparison, fits = bracket_fit_time(context), fitted_frame_indices(context)
     times = context.run.log10_time[: context.run.frames]
@@ -105,8 +105,8 @@ def bracket_fit_time(context: Context) -> Comparison:
     """Test log10 t_0 <= log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2).
 
     t_0 is the first time with L < log(2)/n. The bound holds if the first frame with a fit is in
-    time. It is violated if a frame without any fit so far is later. Otherwise undecided: no fit
-    yet, no frame between, an input is zero, or the first frame fits at t = 0.
+    time. The bound is violated if a frame without any fit so far is later. Otherwise undecided: no
+    fit yet, no frame between, an input is zero, or the first frame fits at t = 0.
     """
     run = context.run
     low, _ = input_length_range(run)

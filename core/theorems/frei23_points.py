@@ -271,7 +271,7 @@ def smallest_linear_margin(point: KktPoint, context: Context) -> float:
 def relative_linear_norm(point: KktPoint, context: Context) -> float:
     """Return |z| over (2/(kappa + gamma)) |z*|, kappa^2 = min(m_1, m_2)/max(m_1, m_2).
 
-    |z*| = 1/gamma_linear, from the proved lower end; NaN if that is not known.
+    |z*| = 1/gamma_linear, from the proved lower end; NaN if gamma_linear is not known.
     """
     first, second = len(point.plus), len(point.minus)
     kappa = math.sqrt(min(first, second) / max(first, second))

@@ -265,8 +265,8 @@ def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def compare_parity_margin(context: Context) -> Comparison:
     """Test the global margin of all corners, from above, >= 1/(k sqrt d), k relevant bits of d.
 
-    The margin counts as 0 for odd k >= 3. For other k it is `parity_population`, and the test is
-    undecided if that is not known.
+    The margin counts as 0 for odd k >= 3. For other k the margin is `parity_population`, and the
+    test is undecided if this is not known. A violation needs no proof of the upper end.
     """
     section = context.run.experiment.data
     assert isinstance(section, ParityData)

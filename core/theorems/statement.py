@@ -26,7 +26,11 @@ UNCHECKED = 1e-4  # margins of a flow are accurate to a third of this
 
 @final
 class Verdict(Enum):
-    """Judgement of a statement on a run."""
+    """Judgement of a statement on a run; the value is the verdict in words.
+
+    HOLDS and VIOLATED need all hypotheses met. HOLDS_ANYWAY and VIOLATED_NOT_MET are the same for
+    hypotheses that fail or are undecided.
+    """
 
     HOLDS = "holds"
     HOLDS_ANYWAY = "holds although the hypotheses are not met"

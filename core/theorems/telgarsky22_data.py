@@ -1,8 +1,9 @@
 """telgarsky22, section 1 and appendix A: margins of data, and the start of training.
 
-n examples x_i in R^d, labels y_i = +-1; m neurons w_j = (a_j, v_j), W_0 the parameters at t = 0.
-gamma_linear is the largest min_i y_i <u, x_i> over |u| = 1 (linear margin), gamma_gl that of
-networks of any width over |W|^2 (global margin), gamma_ntk that of the kernel at a wide start.
+n examples x_i in R^d, labels y_i = +-1; m neurons w_j = (a_j, v_j), W_0 the parameters at t = 0,
+delta the context's probability of failure. gamma_linear is the largest min_i y_i <u, x_i> over |u|
+= 1 (linear margin), gamma_gl the largest min_i y_i f(x_i)/|W|^2 of networks of any width (global
+margin), gamma_ntk the margin of the kernel at a wide start.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ SEED = 19
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Transport:
-    """Bound gamma <= min_i E theta g_i, and (theta(w_j)/sqrt(m), 0) of the run's neurons.
+    """Bound gamma <= min_i E theta g_i, g_i = y_i relu(<v, x_i>) 1[|w| < 2], and a direction.
 
-    `direction` (size,) is flat like the run's parameters: theta/sqrt(m) for a, and 0 for V. `gamma`
-    holds with probability 1 - FAILURE, and may be negative.
+    `direction` (size,) is flat like the run's parameters: theta(w_j)/sqrt(m) for a_j, 0 for V.
+    `gamma` holds with probability 1 - FAILURE, and may be negative.
     """
 
     gamma: float
@@ -60,7 +61,7 @@ class Transport:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixture:
-    """Weights q (n,) >= 0 of the examples, of sum 1, and s >= 0: theta is linear where |S| < s."""
+    """Weights q (n,) of sum 1, and s: theta = S/max(|S|, s), S = sum_i q_i y_i relu(<v, x_i>)."""
 
     q: Array
     s: float
@@ -180,8 +181,6 @@ def fit_mixture(G: Array) -> Mixture:
 def margin_lower_bound(x: Array, y: Array, mixture: Mixture) -> float:
     """Return a lower bound of min_i E theta g_i from FRESH neurons, of probability 1 - FAILURE.
 
-    It may be negative.
-
     Parameters
     ----------
     x : array (n, d)
@@ -194,6 +193,7 @@ def margin_lower_bound(x: Array, y: Array, mixture: Mixture) -> float:
     Returns
     -------
     float
+        May be negative.
     """
     n, total, squares = x.shape[0], 0.0, 0.0
     for block in sample_features(x, FRESH, SEED + 1):

@@ -213,7 +213,8 @@ def compare_collapse_margin(context: Context) -> Comparison:
 def compare_collapse_error(context: Context) -> Comparison:
     """Compare the last test error with the theorem's upper bound, an O(.) without its constant.
 
-    r^2 ln(n)^3/(n (gamma_nc - eps)^2) + ln(1/delta)/n.
+    r^2 ln(n)^3/(n (gamma_nc - eps)^2) + ln(1/delta)/n. `holds` is no verdict: the statement has
+    `constants=False`.
     """
     (gamma, eps, r), n = collapse_constants(context), context.run.dataset.n
     first = common.divide(r**2 * math.log(n) ** 3, n * (gamma - eps) ** 2)

@@ -65,7 +65,7 @@ def compare_norm_growth(context: Context) -> Comparison:
 
 
 def compare_dual_margin(context: Context) -> Comparison:
-    """Test sum_i q_i p_i <= l^-1(sum l) + ln n, both over |u|^L, at every frame."""
+    """Test sum q_i p_i <= l^-1(sum l) + ln n, over |u|^L, at each frame; more if q is capped."""
     run = context.run
     smoothed = context.trace("smoothed_margin")
     powers = np.array([run.network.norm_power(run.parameters(k)) for k in range(run.frames)])
@@ -255,7 +255,7 @@ def first_finite_frame(context: Context) -> int:
 
 
 def least_potential_rate(context: Context) -> float:
-    """Return gammahat, from below: the least increase of Phi for int Q/n between frames.
+    """Return gammahat: the least (increase of Phi)/(int Q/n) between neighbouring frames.
 
     Frames count from tau, `first_finite_frame`, on, Q = sum_i exp(-p_i), and int Q/n is from above.
     The time of the mean risk has the 1/n. NaN with fewer than two such frames.

@@ -53,7 +53,10 @@ def almost_sure_margin(context: Context) -> tuple[float, Hypothesis]:
 
 
 def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the standing assumptions of section 1.2: |x_i| <= 1, the start, `exp_tailed`."""
+    """Return the standing assumptions of section 1.2: |x_i| <= 1, the start, `exp_tailed`.
+
+    The lemmas call them "the section's".
+    """
     run = context.run
     start = common.paper_start(run, GAUSSIAN)
     return common.unit_ball(run), start, common.exp_tailed(run)
@@ -67,7 +70,7 @@ def needed_width(factor: float, count: Any, context: Context, gamma: float) -> A
     factor : float
         Constant of the text.
     count : float or array (T,)
-        Argument of the logarithm.
+        Number such as n or t; a logarithm below 0 counts as 0.
     context : Context
         Its delta is used.
     gamma : float
@@ -122,7 +125,7 @@ def compare_flow_distance(context: Context) -> Comparison:
 
 
 def crossing_radius(context: Context) -> float:
-    """Return gamma_ntk sqrt(m)/32 from the sample's proved lower end; NaN if that is not known."""
+    """Return gamma_ntk sqrt(m)/32 from the sample's proved lower end; NaN if not known."""
     return context.lower("gamma_ntk") * math.sqrt(context.run.network.m) / 32.0
 
 
@@ -254,6 +257,7 @@ def make_error_comparison(gamma_power: int) -> Callable[[Context], Comparison]:
     """Return the function that compares the test error with an upper bound, an O(.).
 
     The bound is ln(n)^3/(n gamma_ntk^gamma_power) + ln(1/delta)/n, at `frames_after_crossing`.
+    `holds` is no verdict: the statements have `constants=False`.
     """
 
     def compare(context: Context) -> Comparison:
@@ -280,7 +284,10 @@ def lemma_2_5_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_lemma_2_5(context: Context) -> Comparison:
-    """Compare the test error with ln(n)^3/(n gs^2) + ln(1/delta)/n where gs > 0, an O(.)."""
+    """Compare the test error with ln(n)^3/(n gs^2) + ln(1/delta)/n where gs > 0, an O(.).
+
+    `holds` is no verdict: the statement has `constants=False`.
+    """
     n, margin = context.run.dataset.n, context.trace("smoothed_margin")
     with np.errstate(divide="ignore", over="ignore"):
         bound = math.log(n) ** 3 / (n * margin**2) + math.log(1.0 / context.delta) / n
