@@ -1,7 +1,7 @@
 """batchnorm: Assumptions 1.1 and 1.2, Proposition 1.1, Theorems 2.1 and 2.2.
 
-m neurons have outer weights a_j c_j and inner weights v_j over N(v_j) = sqrt(eps + v_j' Sigma v_j);
-mu and Sigma are mean and covariance of n inputs x_i in R^d, eps a setting. U = (a, c), t counts
+f(x) = sum_j a_j relu(c_j <v_j, x - mu>/N(v_j)) of m neurons, N(v) = sqrt(v' Sigma v + eps): mu and
+Sigma are mean and covariance of n inputs x_i in R^d, and eps is a setting. U = (a, c), t counts
 steps, delta is the context's probability of failure, and gamma is `start_margin`.
 """
 
@@ -72,8 +72,9 @@ def eps_n(run: Run) -> float:
 def start_margin(context: Context) -> float:
     """Return gamma = gamma_a + gamma_c with V at its start, from proved lower ends.
 
-    gamma_a is the margin with only a moving, gamma_c with only c moving. NaN if gamma_a or gamma_c
-    is unknown, unproved or zero.
+    gamma_a is the largest min_i y_i f(x_i)/sqrt(m) over |a| <= 1 with c and V at their start;
+    gamma_c is alike over |c| <= 1, with f linear in c by the start's active neurons. NaN if one of
+    both is unknown, unproved or zero.
     """
     return context.lower("gamma_a") + context.lower("gamma_c")
 

@@ -1,9 +1,9 @@
 """telgarsky22, section 1 and appendix A: margins of data, and the start of training.
 
 n examples x_i in R^d, labels y_i = +-1; m neurons w_j = (a_j, v_j), W_0 the parameters at t = 0,
-delta the context's probability of failure. gamma_linear is the largest min_i y_i <u, x_i> over |u|
-= 1 (linear margin), gamma_gl the largest min_i y_i f(x_i)/|W|^2 of networks of any width (global
-margin), gamma_ntk the margin of the kernel at a wide start.
+delta the context's probability of failure. gamma_linear is the largest min_i y_i <u, x_i>, |u| = 1.
+gamma_gl is the largest min_i y_i f(x_i) over networks with sum_j |a_j v_j| = 1, twice the best one
+over |W|^2. gamma_ntk is Assumption 1.3's, of the kernel at a wide start.
 """
 
 from __future__ import annotations

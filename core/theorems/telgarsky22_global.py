@@ -1,8 +1,9 @@
 """telgarsky22, Proposition 2.6, section 3 and appendix A: margins beyond the kernel regime.
 
 n examples x_i in R^d, labels y_i = +-1, m neurons. The hard margin of a frame is min_i y_i
-f(x_i)/|W|^2, the smoothed one l^-1(sum_i l(y_i f(x_i)))/|W|^2. gamma_linear, gamma_gl and gamma_ntk
-are the linear, global and kernel margins of the data, gamma_nc and eps settings of r cones.
+f(x_i)/|W|^2, the smoothed margin l^-1(sum_i l(y_i f(x_i)))/|W|^2. gamma_linear, gamma_gl (twice the
+largest hard margin of any width) and gamma_ntk are margins of the data (telgarsky22_data), gamma_nc
+and eps settings of r cones.
 """
 
 from __future__ import annotations

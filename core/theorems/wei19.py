@@ -2,8 +2,8 @@
 
 n examples x_i in R^d, labels y_i; Theta are all weights of m neurons, L the mean loss, L_lambda = L
 + lambda |Theta|^2 with lambda the setting l2, sigma the noise of the perturbed flow. gamma* is the
-largest normalised margin min_i y_i f(x_i)/|Theta|^2 of any width, the "hard margin" that of a
-frame.
+largest normalised margin min_i y_i f(x_i)/|Theta|^2 of any width, the "hard margin" the normalised
+margin of a frame.
 """
 
 from __future__ import annotations
