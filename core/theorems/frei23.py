@@ -58,7 +58,7 @@ def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_kkt_residual(context: Context) -> Comparison:
-    """Test the KKT residual of the last frame <= .01; undecided, never violated, if it is not."""
+    """Test the relative `kkt_residual` of the last frame <= .01; else undecided, never violated."""
     residual = float(OBSERVABLES[KKT].value_at(context.run, context.run.frames - 1))
     comparison = common.compare_once("<=", 0.01, residual, KKT, frame=-1)
     if comparison.holds:

@@ -1,9 +1,10 @@
 """homogeneity, Lemmas 3.2 to 3.5: gradient flow as mirror flow of u = |a b|.
 
 The network is h(x) = <a * b, F(x; V)>, u_j = |a_j b_j|, z_i = y_i beta * F(x_i; V) the signed
-features with beta_j = sgn(a_j b_j). pbar >= 0, of sum 1, has the largest min_i <pbar, z_i(0)>. Its
-least value gamma over times up to t gives ub = ln(t n)/gamma pbar. KL and D are both the divergence
-D(v, u) = <v, ln(v/u)> + <1, u - v>. G is the mean of |l'(p_i)|, p_i = y_i h(x_i), over n examples.
+features with beta_j = sgn(a_j(0) b_j(0)). pbar >= 0, of sum 1, has the largest min_i <pbar,
+z_i(0)>. gamma is the least min_i <pbar, z_i(s)> over times s up to t (`running_gamma`), and ub =
+ln(t n)/gamma pbar. KL and D are both the divergence D(v, u) = <v, ln(v/u)> + <1, u - v>. G is the
+mean of |l'(p_i)|, p_i = y_i h(x_i), over n examples.
 """
 
 from __future__ import annotations
