@@ -238,7 +238,7 @@ def _undecided_steps(run: Run, text: str, needed: str) -> Hypothesis:
 def standard_relu(run: Run) -> bool:
     """Return True for f(x) = sum_j a_j relu(<v_j, x>) of the kind `standard`, a and V trained.
 
-    False for other activations of this kind.
+    False for a leaky ReLU of this kind.
     """
     return run.network.kind == "standard" and run.network.plain_relu
 
@@ -246,8 +246,8 @@ def standard_relu(run: Run) -> bool:
 def follows_gradient(run: Run, mirror: bool = False) -> bool:
     """Return True if W follows -grad R by flow or full-batch descent without momentum.
 
-    With `mirror` True also for mirror flow. The risk may have a penalty (`flow` and `plain_risk`
-    exclude it). False for recordings of other programs.
+    With `mirror` True also for mirror flow. The kind of the dynamics alone decides, also for runs of
+    other programs. The risk may have a penalty (`flow` and `plain_risk` exclude it).
     """
     dynamics = run.experiment.dynamics
     return dynamics.full_gradient or (mirror and dynamics.log_time)
