@@ -246,8 +246,8 @@ def standard_relu(run: Run) -> bool:
 def follows_gradient(run: Run, mirror: bool = False) -> bool:
     """Return True if W follows -grad R by flow or full-batch descent without momentum.
 
-    With `mirror` True also for mirror flow. The kind of the dynamics alone decides, also for runs of
-    other programs. The risk may have a penalty (`flow` and `plain_risk` exclude it).
+    With `mirror` True also for mirror flow. The dynamics alone decide, also for runs of other
+    programs. The risk may have a penalty (`flow` and `plain_risk` exclude it).
     """
     dynamics = run.experiment.dynamics
     return dynamics.full_gradient or (mirror and dynamics.log_time)
