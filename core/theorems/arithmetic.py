@@ -11,7 +11,9 @@ NAN = float("nan")
 
 
 def format_number(value: float) -> str:
-    """Return a number with three digits: 1.1e9 and not 1100000000.
+    """Return a number with three significant digits; whole numbers below 1e5 with all digits.
+
+    Other numbers from 1e3 on and below 1e-4 have an exponent. NaN, inf and -inf become words.
 
     >>> tuple(map(format_number, (1.1e9, 256.0, 0.0511, float("nan"), float("inf"))))
     ('1.1e9', '256', '0.0511', 'not known', 'infinite')
@@ -27,13 +29,13 @@ def format_number(value: float) -> str:
 
 
 def log_term(count: Any, delta: float) -> Any:
-    """Return ln(count/delta), at least 0, of a number or a trace; NaN for a count of 0."""
+    """Return max(ln(count/delta), 0) of a number or an array; NaN unless count > 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.asarray(count) > 0.0, np.maximum(np.log(count / delta), 0.0), NAN)[()]
 
 
 def log(value: float) -> float:
-    """Return ln; -inf at 0 (an R, a weight or a norm that vanishes), NaN below.
+    """Return ln(value); -inf at 0 (a risk, a weight or a norm that vanishes), else NaN unless > 0.
 
     >>> log(1.0), log(0.0)
     (0.0, -inf)
@@ -44,7 +46,7 @@ def log(value: float) -> float:
 
 
 def divide(numerator: float, denominator: float) -> float:
-    """Return numerator/denominator; NaN unless the denominator, such as a margin, is positive.
+    """Return numerator/denominator; NaN if the denominator is 0, negative or NaN.
 
     >>> divide(1.0, 4.0), divide(1.0, 0.0)
     (0.25, nan)
@@ -53,7 +55,7 @@ def divide(numerator: float, denominator: float) -> float:
 
 
 def power(value: Any, exponent: float) -> Any:
-    """Return value^exponent of a number or a trace; infinite beyond float64.
+    """Return value^exponent of a number or an array; infinite where it overflows float64.
 
     >>> power(3.0, 2), power(1e-200, -2)
     (9.0, inf)

@@ -1,4 +1,9 @@
-"""batchnorm: Assumptions 1.1 and 1.2, Proposition 1.1, Theorems 2.1 and 2.2."""
+"""batchnorm: Assumptions 1.1 and 1.2, Proposition 1.1, Theorems 2.1 and 2.2.
+
+f(x) = sum_j a_j relu(c_j <v_j, x - mu>/N(v_j)) of m neurons, N(v) = sqrt(v' Sigma v + eps): mu and
+Sigma are mean and covariance of n inputs x_i in R^d, and eps is a setting. U = (a, c), t counts
+steps, delta is the context's probability of failure, and gamma is `start_margin`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,10 @@ START = "a ~ N(0, 1/m), V ~ N(0, I/d), c = 1"
 
 
 def is_normalised(run: Run) -> bool:
-    """Return True for a batch-norm network that normalises, with logistic or exponential loss."""
+    """Return True for a batch-norm network that normalises, with a loss that tends to 0.
+
+    Such losses are the logistic and exponential ones. Any dynamics.
+    """
     network = run.network
     return isinstance(network, BatchNorm) and network.normalise and run.loss.monotone
 
@@ -35,7 +43,7 @@ def is_by_descent(run: Run) -> bool:
 
 
 def is_on_dyadic_data(run: Run) -> bool:
-    """Return True for a network of `is_normalised` on the dyadic set."""
+    """Return True for a network of `is_normalised` on data of kind `dyadic`."""
     return is_normalised(run) and isinstance(run.experiment.data, DyadicData)
 
 
@@ -46,7 +54,7 @@ def network_of(run: Run) -> BatchNorm:
 
 
 def largest_inverse(run: Run) -> float:
-    """Return max_j 1/N(v_j) at the start; infinite where an N is 0."""
+    """Return max_j 1/N(v_j) at t = 0; infinite if an N is 0."""
     network = network_of(run)
     N, _ = network.statistics(network.directions(run.origin))
     smallest = float(np.min(N))
@@ -54,7 +62,7 @@ def largest_inverse(run: Run) -> float:
 
 
 def eps_n(run: Run) -> float:
-    """Return eps_N of Assumption 1.1: 1/sqrt(eps), or the start's value if eps = 0; at least 1."""
+    """Return eps_N of Assumption 1.1, at least 1: 1/sqrt(eps), or `largest_inverse` if eps = 0."""
     eps = float(network_of(run).eps)
     largest = 1.0 / math.sqrt(eps) if eps > 0.0 else largest_inverse(run)
     # At least 1, as in the proofs.
@@ -62,18 +70,23 @@ def eps_n(run: Run) -> float:
 
 
 def start_margin(context: Context) -> float:
-    """Return gamma_a + gamma_c with V at its start, from proved lower ends; NaN if unknown."""
+    """Return gamma = gamma_a + gamma_c with V at its start, from proved lower ends.
+
+    gamma_a is the largest min_i y_i f(x_i)/sqrt(m) over |a| <= 1 with c and V at their start;
+    gamma_c is alike over |c| <= 1, with f linear in c by the start's active neurons. NaN if one of
+    both is unknown, unproved or zero.
+    """
     return context.lower("gamma_a") + context.lower("gamma_c")
 
 
 def bounded_inverses(run: Run) -> Hypothesis:
-    """Return Assumption 1.1 at the run's own start."""
+    """Return Assumption 1.1, eps_N >= max_j 1/N(v_j), at the run's own start."""
     text = "Assumption 1.1: eps_N >= max_j 1/N(v_j)"
     return common.at_least(text, largest_inverse(run), eps_n(run))
 
 
 def positive_start_margin(context: Context) -> Hypothesis:
-    """Return Assumption 1.2 with Delta_V = 0; undecided if no margin is known."""
+    """Return Assumption 1.2 with Delta_V = 0, `start_margin` > 0; undecided if NaN."""
     margin = start_margin(context)
     text = "Assumption 1.2: gamma = gamma_a + gamma_c > 0 (V at its start, Delta_V = 0)"
     is_known = not math.isnan(margin)
@@ -81,23 +94,24 @@ def positive_start_margin(context: Context) -> Hypothesis:
 
 
 def centred_ball(run: Run) -> Hypothesis:
-    """Return the hypothesis |x_i - mu| <= 1."""
+    """Return the hypothesis |x_i - mu| <= 1, mu the mean of the training inputs, up to 1e-9."""
     x = run.dataset.x
     largest = float(np.linalg.norm(x - x.mean(axis=0), axis=1).max())
     return common.at_most("inputs |x - mu| <= 1", 1.0, largest)
 
 
 def width_at_most(context: Context) -> Hypothesis:
-    """Return the hypothesis m <= delta exp(d/8)."""
+    """Return the hypothesis m <= delta exp(d/8) on the number m of neurons."""
     # exp overflows from 709 on.
     upper = context.delta * math.exp(min(context.run.dataset.d / 8.0, 700.0))
     return common.at_most("width m <= delta exp(d/8)", upper, float(context.run.network.m))
 
 
 def width_hypotheses(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypothesis]:
-    """Return the hypotheses of a lower and an upper bound on the width m; no t in lemmas.
+    """Return the hypotheses of a lower and an upper bound on the width m.
 
-    2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 <= m <= delta exp(d/8).
+    2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 <= m <= delta exp(d/8), t the steps up to each frame,
+    or t = 1 if not `trained` (lemmas). The lower bound is undecided unless gamma > 0.
     """
     run, margin = context.run, start_margin(context)
     steps = common.counted_steps(run) if trained else 1.0
@@ -110,13 +124,13 @@ def width_hypotheses(context: Context, trained: bool = True) -> tuple[Hypothesis
 
 
 def radius_at_least_8(context: Context) -> Hypothesis:
-    """Return the hypothesis R >= 8 on the proofs' radius, which the text's width does not imply."""
+    """Return the hypothesis `outer_radius` >= 8, which the text's width does not imply."""
     text = "R = gamma^(1/3) m^(1/6)/(27 eps_N) (Lemma D.3)"
     return common.at_least(text, 8.0, outer_radius(context))
 
 
 def needed_step(context: Context) -> float:
-    """Return 1/(28 eps_N gamma^(2/3) m^(1/3)), gamma of `start_margin`; NaN unless positive."""
+    """Return 1/(28 eps_N gamma^(2/3) m^(1/3)), gamma of `start_margin`; NaN unless gamma > 0."""
     margin = start_margin(context)
     if not margin > 0.0:
         return common.NAN
@@ -125,7 +139,7 @@ def needed_step(context: Context) -> float:
 
 
 def step_hypothesis(context: Context) -> Hypothesis:
-    """Return the hypothesis that the step is that of the theorems, to one part in a thousand.
+    """Return the hypothesis that the step is `needed_step`, to one part in a thousand.
 
     Undecided if gamma is not known.
     """
@@ -138,8 +152,8 @@ def step_hypothesis(context: Context) -> Hypothesis:
 def training_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the common hypotheses of Theorems 2.1 and 2.2.
 
-    They are the logistic loss without a penalty, `standing_hypotheses`, Assumption 1.2, both bounds
-    on the width, R >= 8, and the step.
+    They are the logistic loss, no penalty, `standing_hypotheses`, Assumption 1.2, both bounds on
+    the width, R >= 8, and the step.
     """
     run = context.run
     return (
@@ -159,9 +173,9 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_sgd_error(context: Context) -> Comparison:
-    """Compare min over s < t of the test error with the upper bound that E.5 proves.
+    """Test min over s < t of the test error <= 2^23 eps_N^4/(gamma^2 t) + 4 ln(1/delta)/t.
 
-    2^23 eps_N^4/(gamma^2 t) + 4 ln(1/delta)/t.
+    The bound is that of E.5. s runs over earlier frames: the first frame is open.
     """
     run = context.run
     t = common.counted_steps(run)
@@ -174,7 +188,8 @@ def compare_sgd_error(context: Context) -> Comparison:
 def compare_descent_error(context: Context) -> Comparison:
     """Compare the test error with the upper bound of Theorem 2.2, an O(.).
 
-    2^17 m^(1/3) eps_N^4/(gamma^(1/3) t sqrt n) + 4 ln(1/delta)/t.
+    2^17 m^(1/3) eps_N^4/(gamma^(1/3) t sqrt n) + 4 ln(1/delta)/t. `holds` is no verdict: the
+    statement has `constants=False`.
     """
     run = context.run
     t, n, m = common.counted_steps(run), run.dataset.n, run.network.m
@@ -185,7 +200,7 @@ def compare_descent_error(context: Context) -> Comparison:
 
 
 def compare_proved_error(context: Context) -> Comparison:
-    """Test inf over s <= t of the error <= 2^11/(gamma sqrt n) + 3 sqrt(ln(2/delta)/(2n))."""
+    """Test min over s <= t of the test error <= 2^11/(gamma sqrt n) + 3 sqrt(ln(2/delta)/(2n))."""
     n = context.run.dataset.n
     bound = common.divide(2.0**11, start_margin(context) * math.sqrt(n))
     bound += 3.0 * math.sqrt(math.log(2.0 / context.delta) / (2.0 * n))
@@ -194,7 +209,7 @@ def compare_proved_error(context: Context) -> Comparison:
 
 
 def outer_radius(context: Context) -> float:
-    """Return R = gamma^(1/3) m^(1/6)/(27 eps_N), gamma of `start_margin`; NaN unless positive."""
+    """Return R = gamma^(1/3) m^(1/6)/(27 eps_N), gamma of `start_margin`; NaN unless gamma > 0."""
     margin, run = start_margin(context), context.run
     if not margin > 0.0:
         return common.NAN
@@ -215,7 +230,7 @@ def compare_descent_outer(context: Context) -> Comparison:
 
 
 def compare_inner(context: Context) -> Comparison:
-    """Test |V_t - V_0| <= 1/(2 eps_N) at every frame."""
+    """Test |V_t - V_0| <= 1/(2 eps_N) at every frame, |.| the Frobenius norm."""
     bound = 1.0 / (2.0 * eps_n(context.run))
     return common.compare_all_frames(
         "<=", bound, context.trace("inner_displacement"), "inner_displacement"
@@ -226,25 +241,25 @@ def compare_inner(context: Context) -> Comparison:
 
 
 def gaussian_start(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses about the start alone, and not about the data."""
+    """Return START, the law of the start, as the only hypothesis."""
     return (common.paper_start(context.run, START),)
 
 
 def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the standing assumptions of section 1.3, |x_i - mu| <= 1 and START, and 1.1."""
+    """Return three hypotheses: |x_i - mu| <= 1 and START of section 1.3, and Assumption 1.1."""
     run = context.run
     return centred_ball(run), *gaussian_start(context), bounded_inverses(run)
 
 
 def compare_assumption_1_1(context: Context) -> Comparison:
-    """Test max_j 1/N(v_j) <= eps_N at the start."""
+    """Test max_j 1/N(v_j(0)) <= eps_N; undecided if an N is 0."""
     return common.compare_once(
         "<=", eps_n(context.run), largest_inverse(context.run), "smallest_normaliser"
     )
 
 
 def compare_assumption_1_2(context: Context) -> Comparison:
-    """Test gamma > 0; undecided if it is not, since nothing says that it must be."""
+    """Test gamma > 0; undecided, never violated, if gamma is unknown or not positive."""
     margin = start_margin(context)
     if margin > 0.0:
         return common.compare_once(">=", 0.0, margin)
@@ -252,7 +267,10 @@ def compare_assumption_1_2(context: Context) -> Comparison:
 
 
 def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Proposition 1.1: the start, eps = 0, and a width not stated."""
+    """Return the hypotheses of Proposition 1.1: the start, eps = 0, and a width not stated.
+
+    The width is undecided for every run.
+    """
     m, eps = str(context.run.network.m), float(network_of(context.run).eps)
     return (
         *gaussian_start(context),
@@ -264,7 +282,10 @@ def dyadic_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_dyadic_margin(context: Context) -> Comparison:
-    """Test the upper end of gamma_a >= (sqrt(d)/40) sqrt(3/(4^(d+1) - 4))."""
+    """Test the upper end of gamma_a >= (sqrt(d)/40) sqrt(3/(4^(d+1) - 4)), proved or not.
+
+    Undecided if gamma_a is not known.
+    """
     d = context.run.dataset.d
     # With the best a: the proof's choice has a negative margin unless m is far above 4^d.
     bound = math.sqrt(d) / 40.0 * math.sqrt(3.0 / (4.0 ** (d + 1) - 4.0))

@@ -1,4 +1,9 @@
-"""batchnorm, Lemmas D.3, E.1 and F.1: near the start features align, slopes are small."""
+"""batchnorm, Lemmas D.3, E.1 and F.1: near the start features align, slopes are small.
+
+p_i = y_i f(x_i) for n examples, m neurons, U = (a, c) and V the weights, gamma `start_margin`, R
+`outer_radius`, R_V `inner_radius`, mu the mean input, N(v_j) the normaliser. Ubar (2 m,), of
+norm sqrt 2, joins unit directions of a and of c of largest margin at the start.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +51,10 @@ def inner_radius(run: Run) -> float:
 
 
 def alignment_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma D.3: the start, gamma > 0, the width, and R >= 8."""
+    """Return the hypotheses of Lemma D.3: `standing_hypotheses`, gamma > 0, the width, R >= 8.
+
+    The width has a lower and an upper bound (`width_hypotheses` without t).
+    """
     lemma = width_hypotheses(context, trained=False)
     return (
         *standing_hypotheses(context),
@@ -57,7 +65,7 @@ def alignment_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def frames_near_start(context: Context) -> Array:
-    """Return the mask of frames in Gamma: |U_t - U_0| < R and |V_t - V_0| < R_V.
+    """Return the mask of frames in Gamma: |U_t - U_0| < R and |V_t - V_0| < R_V, both strict.
 
     Parameters
     ----------
@@ -77,10 +85,15 @@ def frames_near_start(context: Context) -> Array:
 def require_reference(
     compare: Callable[[Context, Reference], Comparison],
 ) -> Callable[[Context], Comparison]:
-    """Make a comparison along the reference directions undecided if these are not known."""
+    """Wrap a comparison to pass `batch_norm_reference`; undecided without one.
+
+    None exists if the start's features do not separate the data in both layers, and none is
+    computed for more than 1000 examples.
+    """
 
     @wraps(compare)
     def compared(context: Context) -> Comparison:
+        """Compare along the reference directions, or return an undecided comparison."""
         reason = "too many examples for the reference directions"
         if has_batch_norm_potential(context.run):
             reference = batch_norm_reference(context.run)
@@ -102,12 +115,12 @@ def margin_derivatives(run: Run, index: int, direction: Array) -> Array:
     index : int
         Index of the frame.
     direction : array (size,)
-        Direction in the flat parameters.
+        Direction in the flat parameters, not normalised.
 
     Returns
     -------
     array (n,)
-        <direction, grad p_i(W_t)>.
+        <direction, grad p_i(W_t)>, W_t the parameters of the frame.
     """
     slopes = run.network.derivative(run.physical_parameters(index), run.inputs, direction)
     return np.asarray(run.dataset.y * slopes)
@@ -118,7 +131,7 @@ AWAY = "no frame is within R and R_V of the start"
 
 @require_reference
 def compare_alignment(context: Context, reference: Reference) -> Comparison:
-    """Test min_i <Ubar, d_U p_i(W_t)> >= gamma sqrt(m)/2 at the frames near the start: item (1)."""
+    """Test min_i <Ubar, d_U p_i(W_t)> >= gamma sqrt(m)/2 at `frames_near_start`: item (1)."""
     run = context.run
     direction = np.zeros(run.network.size)
     # U = (a, c) comes first, like all homogeneous parameters (decision 0004).
@@ -133,9 +146,10 @@ def compare_alignment(context: Context, reference: Reference) -> Comparison:
 
 @require_reference
 def compare_progress(context: Context, reference: Reference) -> Comparison:
-    """Test item (2) >= r gamma sqrt(m)/4 at the frames near the start.
+    """Test item (2) >= r gamma sqrt(m)/4 at `frames_near_start`.
 
-    Item (2): min_i <Ub, d_U p_i> - p_i + al <V_0 - V_t, d_V p_i>, Ub = U_0 + r Ubar.
+    Item (2): min_i <Ub, d_U p_i> - p_i + al <V_0 - V_t, d_V p_i>, Ub = U_0 + r Ubar, r = R/8, al =
+    R^2/R_V^2.
     """
     run = context.run
     m, radius = run.network.m, outer_radius(context)
@@ -156,7 +170,10 @@ def compare_progress(context: Context, reference: Reference) -> Comparison:
 
 
 def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma E.1: the start, the width, and the last distances."""
+    """Return the hypotheses of Lemma E.1: `standing_hypotheses`, the width, and two distances.
+
+    They are |U_t - U_0| <= R and |V_t - V_0| <= R_V at the last frame.
+    """
     run = context.run
     outer, inner = (
         common.last_value(context.trace(name))
@@ -172,7 +189,7 @@ def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_outer_gradient(context: Context) -> Comparison:
-    """Test max_i |grad_U p_i|^2 <= 2^11 eps_N^4 m, U = (a, c), at the last frame."""
+    """Test max_i |grad_U f(x_i)|^2 <= 2^11 eps_N^4 m at the last frame, |grad_U p_i| the same."""
     run = context.run
     flat = run.physical_parameters(run.frames - 1)
     largest = 0.0
@@ -187,7 +204,7 @@ def compare_outer_gradient(context: Context) -> Comparison:
 
 
 def ball_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypothesis of Lemma F.1 on the data, |x_i - mu| <= 1."""
+    """Return |x_i - mu| <= 1, the only hypothesis of Lemma F.1."""
     return (standing_hypotheses(context)[0],)
 
 
@@ -202,8 +219,8 @@ def sign_vectors(n: int) -> Array:
     Returns
     -------
     array (K, n)
-        Entries 1 and -1. All 2^(n-1) with the first sign +, or DRAWN of them for n > MOST_SIGNS,
-        equal at each call.
+        Entries 1 and -1. All 2^(n-1) with the first sign +, or for n > MOST_SIGNS a draw of DRAWN
+        vectors with any first sign, with repetitions possible and equal at each call.
     """
     if n > MOST_SIGNS:
         return np.random.default_rng(SEED).choice([-1.0, 1.0], (DRAWN, n))
@@ -230,9 +247,10 @@ def rademacher_complexity(inputs: Array, V: Array) -> float:
 
 
 def compare_complexity(context: Context) -> Comparison:
-    """Compare the complexity of the networks near the last frame with the upper bound of the lemma.
+    """Test B times `rademacher_complexity` <= 4 B (max_j |v_j(0)| + rho)/sqrt(n).
 
-    B = sum_j |a_j c_j|/N(v_j) and rho = |V_t - V_0| are those of the last frame.
+    B = sum_j |a_j c_j|/N(v_j), V of the complexity and rho = |V_t - V_0| are those of the last
+    frame.
     """
     run, index = context.run, context.run.frames - 1
     parts = run.network.unpack(run.physical_parameters(index))

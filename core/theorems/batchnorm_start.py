@@ -1,4 +1,8 @@
-"""batchnorm, Lemmas C.1 and C.2: outputs and weights at the start."""
+"""batchnorm, Lemmas C.1 and C.2: outputs and weights at the start.
+
+p_i = y_i f(x_i) for n examples in R^d, m neurons with weights a_j, v_j, W_0 and a_0 the parameters
+at t = 0, eps_N that of Assumption 1.1 (`eps_n`), delta the context's probability of failure.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ def compare_start_outer(context: Context) -> Comparison:
 
 
 def compare_start_inner(context: Context) -> Comparison:
-    """Test the larger of max_j |v_j|/2 and max_j 1/(5 |v_j|) <= 1."""
+    """Test the larger of max_j |v_j(0)|/2 and max_j 1/(5 |v_j(0)|) <= 1: |v_j(0)| in [1/5, 2]."""
     run = context.run
     # One number for both parts of the lemma: at most 1 if both hold.
     sizes = np.linalg.norm(run.network.directions(run.origin), axis=1)

@@ -6,6 +6,9 @@ Comparisons (core.theorems.comparisons), traces of a run (core.theorems.traces) 
 Where a needed width contains a margin, its proved lower end is used, so that a hypothesis that is
 met is met. In a bound "measured >= c gamma" too the lower end replaces gamma: a value below it
 violates the statement for certain. Comparisons allow for rounding, one part in 1e9.
+
+m is the number of neurons, W all trained parameters, R the mean loss over the n training examples,
+l the loss of one example, and (T,) the shape of an array with one value a frame.
 """
 
 from __future__ import annotations
@@ -56,13 +59,13 @@ def at_least(text: str, needed: Any, present: Any) -> Hypothesis:
     text : str
         The condition in words.
     needed, present : float or array (T,)
-        Needed and present value. Of a trace the last frame is reported, and the state follows the
-        run. NaN where unknown.
+        Needed and present value; NaN where unknown. Of an array the last value is reported and
+        decides `met`, and `at` has the states of all frames.
 
     Returns
     -------
     Hypothesis
-        Met up to rounding.
+        Met up to 1e-9 of |needed|.
     """
     # The tolerance lowers the requirement, also if it is negative.
     return _make_hypothesis((text, ">="), needed, present, present >= needed - _room(needed))
@@ -81,7 +84,7 @@ def at_most(text: str, needed: Any, present: Any) -> Hypothesis:
     Returns
     -------
     Hypothesis
-        Met up to rounding.
+        Met up to 1e-9 of |needed|.
     """
     return _make_hypothesis((text, "<="), needed, present, present <= needed + _room(needed))
 
@@ -123,12 +126,16 @@ def greater_than(text: str, needed: Any, present: Any) -> Hypothesis:
 
 
 def _room(needed: Any) -> Any:
-    """Return the allowance for rounding of a number or a trace."""
+    """Return the allowance for rounding, 1e-9 of |needed|; 0 where `needed` is not finite."""
     return np.where(np.isfinite(needed), ROUNDING * np.abs(needed), 0.0)
 
 
 def _make_hypothesis(words: tuple[str, str], needed: Any, present: Any, met: Any) -> Hypothesis:
-    """Return a hypothesis on numbers or traces; `met` is its state where both are known."""
+    """Return a hypothesis on numbers or arrays (T,); OPEN where a number is NaN.
+
+    `words` are the text and the sense, and `met` (bool, or (T,) of bool) the condition itself. The
+    last values are reported. `at` is None if all inputs are numbers.
+    """
     unknown = np.isnan(needed) | np.isnan(present)
     states_ = np.where(unknown, State.OPEN, np.where(met, State.HOLDS, State.FAILS)).astype(np.int8)
     numbers = [float(np.atleast_1d(value)[-1]) for value in (needed, present)]
@@ -141,8 +148,9 @@ def _make_hypothesis(words: tuple[str, str], needed: Any, present: Any, met: Any
 def positive(context: Context, name: str, text: str) -> Hypothesis:
     """Return the hypothesis that a reference margin is positive; if none exists, say why.
 
-    Fails if the margin is proved to be zero. Undecided for a margin that was not resolved or not
-    computed, and for one whose bracket holds with some probability only.
+    Met if the proved lower end is positive. Fails if the margin is proved to be zero. Undecided for
+    a margin that was not resolved or not computed, and for a margin whose bracket holds with some
+    probability only.
 
     Parameters
     ----------
@@ -172,7 +180,7 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
 
 
 def width(run: Run, needed: Any, formula: str) -> Hypothesis:
-    """Return the hypothesis m >= `needed`.
+    """Return the hypothesis m >= `needed` on the number m of neurons, as `at_least`.
 
     Parameters
     ----------
@@ -191,20 +199,22 @@ def width(run: Run, needed: Any, formula: str) -> Hypothesis:
 
 
 def loss_is(run: Run, *kinds: str) -> Hypothesis:
-    """Return the hypothesis that the run's loss is one of `kinds`."""
+    """Return the hypothesis that the run's loss is of one of `kinds`; a penalty does not count."""
     kind = run.loss.kind
     return Hypothesis("loss", " or ".join(kinds), kind, kind in kinds)
 
 
 def exp_tailed(run: Run) -> Hypothesis:
-    """Return the hypothesis that the loss is one of the registry's with an exponential tail."""
+    """Return the hypothesis that the loss has an exponential tail: exponential or logistic."""
     return loss_is(run, *(kind for kind, loss in LOSSES.items() if loss.exp_tailed))
 
 
 def flow(run: Run) -> Hypothesis:
-    """Return the hypothesis of gradient flow without a penalty; descent only approximates it.
+    """Return the hypothesis of gradient flow in log time without a penalty.
 
-    Mirror flow meets it for networks of fixed features. Undecided for runs of other programs.
+    Mirror flow meets it for networks of fixed features. All other dynamics fail it, descent and
+    `plain_flow` too, which only approximate the flow. Any penalty fails it. Undecided for runs of
+    other programs.
     """
     dynamics: Any = run.experiment.dynamics
     text = "gradient flow"
@@ -226,21 +236,25 @@ def _undecided_steps(run: Run, text: str, needed: str) -> Hypothesis:
 
 
 def standard_relu(run: Run) -> bool:
-    """Return True for f(x) = sum_j a_j relu(<v_j, x>), both trained."""
+    """Return True for f(x) = sum_j a_j relu(<v_j, x>) of the kind `standard`, a and V trained.
+
+    False for a leaky ReLU of this kind.
+    """
     return run.network.kind == "standard" and run.network.plain_relu
 
 
 def follows_gradient(run: Run, mirror: bool = False) -> bool:
-    """Return True if W follows -grad R by flow or full-batch descent, or (`mirror`) mirror flow.
+    """Return True if W follows -grad R by flow or full-batch descent without momentum.
 
-    The risk may have a penalty (`flow` and `plain_risk` exclude it).
+    With `mirror` True also for mirror flow. The dynamics alone decide, also for runs of other
+    programs. The risk may have a penalty (`flow` and `plain_risk` exclude it).
     """
     dynamics = run.experiment.dynamics
     return dynamics.full_gradient or (mirror and dynamics.log_time)
 
 
 def plain_risk(run: Run) -> Hypothesis:
-    """Return the hypothesis of training without a penalty; undecided for runs of other programs."""
+    """Return the hypothesis of training without any penalty; undecided for other programs' runs."""
     if run.is_external:
         return _undecided_steps(run, "the risk without a penalty", "l2 = 0")
     plain = not run.experiment.loss.is_penalised
@@ -248,7 +262,7 @@ def plain_risk(run: Run) -> Hypothesis:
 
 
 def _penalty(run: Run) -> str:
-    """Return the penalties of a run in words; l2 = 0 if it has none."""
+    """Return the penalties of a run in words, l2 before l23; "l2 = 0" if it has none."""
     loss = run.experiment.loss
     l23 = [f"l23 = {format_number(loss.l23)}"] if loss.l23 > 0.0 else []
     l2 = [f"l2 = {format_number(loss.l2)}"] if loss.l2 > 0.0 or not l23 else []
@@ -256,9 +270,10 @@ def _penalty(run: Run) -> str:
 
 
 def one_fresh_example(run: Run, present: str) -> Hypothesis:
-    """Return the hypothesis of SGD on a new example each step.
+    """Return the hypothesis of SGD on a single new example each step.
 
-    `present` says in words that the run has it. Undecided for runs of other programs.
+    `present` is the text for a run that meets it, and decides nothing. Batches of several examples,
+    and steps on the training examples, fail. Undecided for runs of other programs.
     """
     if run.is_external:
         return _undecided_steps(run, "one fresh example a step", "fresh")
@@ -269,7 +284,10 @@ def one_fresh_example(run: Run, present: str) -> Hypothesis:
 
 
 def balanced_start(run: Run) -> Hypothesis:
-    """Return the hypothesis a_j(0)^2 - b_j(0)^2 = 0 for all j, up to rounding."""
+    """Return the hypothesis a_j(0)^2 - b_j(0)^2 = 0 for all j, up to 1e-9 |W_h(0)|^2.
+
+    The network must have outer weights a_j b_j. W_h are its homogeneous parameters.
+    """
     largest = float(np.abs(run.network.imbalance(run.origin)).max(initial=0.0))
     room = ROUNDING * run.network.norm(run.origin) ** 2
     text = "|a_j(0)| = |b_j(0)| for all j: max_j |a_j(0)^2 - b_j(0)^2|"
@@ -277,10 +295,11 @@ def balanced_start(run: Run) -> Hypothesis:
 
 
 def homogeneous(run: Run) -> Hypothesis:
-    """Return the hypothesis f(c W_h) = c^L f(W_h).
+    """Return the hypothesis f(c W_h) = c^L f(W_h), W_h the homogeneous parameters, L the degree.
 
-    Met by every other network than the user's own, which are tested at c = 2. Callers select
-    homogeneous networks beforehand.
+    A user's own network (kind `custom`) is tested at c = 2, on the training inputs at the run's
+    start, up to 1e-6 of the largest output. Every other network meets it without a test: callers
+    select homogeneous networks beforehand.
     """
     text = "f is L-homogeneous in its homogeneous parameters"
     network, degree = run.network, run.network.degree
@@ -296,17 +315,19 @@ def homogeneous(run: Run) -> Hypothesis:
 
 
 def unit_ball(run: Run) -> Hypothesis:
-    """Return the hypothesis |x_i| <= 1 for the training examples, up to rounding."""
+    """Return the hypothesis |x_i| <= 1 for the training inputs as given, up to 1e-9."""
     # Assumed throughout telgarsky22 and homogeneity; the data D of wei19 have |x| = sqrt(d - 1).
     largest = float(np.linalg.norm(run.dataset.x, axis=1).max())
     return at_most("inputs |x| <= 1", 1.0, largest)
 
 
 def paper_start(run: Run, law: str) -> Hypothesis:
-    """Return the hypothesis that the parameters were drawn by the paper's law.
+    """Return the hypothesis that the parameters at t = 0 were drawn by the paper's law.
 
-    Met by `init = "paper"` alone. Undecided for the start of another program, and for a run of
-    which the start is not known.
+    `law` is the text of the law, and decides nothing. Met by `init = "paper"` alone, also the value
+    of networks without that setting. Undecided for the start of another program, and for a run of
+    which the start is not known. Fails for dynamics that draw their own start, and for a run that
+    continues a run with another loss or dynamics.
     """
     section: Any = run.experiment.network
     init = getattr(section, "init", "paper")
@@ -327,7 +348,10 @@ def paper_start(run: Run, law: str) -> Hypothesis:
 
 
 def known_law(run: Run, needed: str) -> Hypothesis:
-    """Return a hypothesis on the law of the data, undecided for files and points."""
+    """Return the hypothesis that the law of the data is known, undecided for files and points.
+
+    `needed` is the text of the needed law, and decides nothing: every known law meets it.
+    """
     data = run.experiment.data
     if not data.known_law:
         words = "data from a file" if data.embedded else "points of the study file"

@@ -31,19 +31,20 @@ def compare_once(
     Parameters
     ----------
     sense : str
-        "<=" or ">=": measured `sense` bound, up to rounding.
+        "<=" or ">=": measured `sense` bound, up to 1e-9 of the larger absolute value.
     bound, measured : float
         Compared numbers.
     view : str
         Observable or "margins", beside which a plot shows the comparison; "" for none.
     reason : str
-        Why a number that is NaN is not known, in place of a general sentence.
+        Why a number that is NaN is not known, in place of a general sentence. Not used otherwise.
     frame : int or None
         Frame of the numbers, negative ones counted from the end; None if they belong to no frame.
 
     Returns
     -------
     Comparison
+        Without traces and states of frames.
     """
     if not (math.isfinite(bound) and math.isfinite(measured)):
         unknown = math.isnan(bound) or math.isnan(measured)
@@ -57,7 +58,7 @@ def compare_once(
 def margin_at_least(
     context: Context, name: str, bound: float, view: str = "margins", reason: str = ""
 ) -> Comparison:
-    """Compare the upper end of a margin of the data with a lower bound.
+    """Test that the upper end of a reference margin is at least `bound`.
 
     Parameters
     ----------
@@ -73,13 +74,16 @@ def margin_at_least(
     Returns
     -------
     Comparison
-        A violation is undecided unless the upper end is proved.
+        A violation is undecided unless the upper end is proved. Undecided too if no upper end is
+        known.
     """
     return where_proved(context, name, compare_once(">=", bound, context.upper(name), view, reason))
 
 
 def where_proved(context: Context, name: str, comparison: Comparison) -> Comparison:
     """Make a violation by a margin's upper end undecided unless that end is proved.
+
+    "Proved" is `Context.is_proved`.
 
     Parameters
     ----------
@@ -93,7 +97,7 @@ def where_proved(context: Context, name: str, comparison: Comparison) -> Compari
     Returns
     -------
     Comparison
-        `comparison` itself unless it is violated by an unproved end.
+        `comparison` itself unless an unproved end violates it. States of frames do not change.
     """
     if comparison.holds is False and not context.is_proved(name):
         return replace(comparison, holds=None, why=f"the upper end of {name} is not proved")
@@ -126,8 +130,9 @@ def compare_all_frames(
 ) -> Comparison:
     """Compare a trace with a trace or a number at the frames of a mask; the worst frame decides.
 
-    The worst frame is that of the least room, relative to the larger of both, among frames with
-    two finite numbers. A frame that fails by an infinite number is left open.
+    The worst frame has the least `states.relative_room` among frames of the mask with two finite
+    numbers. A frame that fails by an infinite number is open, and the comparison then undecided
+    unless a finite frame fails.
 
     Parameters
     ----------
@@ -142,12 +147,14 @@ def compare_all_frames(
     frames : array (T,) of bool, optional
         Frames of which the theorem speaks; all by default.
     reason : str
-        Why no frame decides, in place of a general sentence.
+        Why no frame decides, in place of a general sentence; not used for infinite numbers.
 
     Returns
     -------
     Comparison
-        Its numbers are those of the worst frame; NaN if no frame decides.
+        It holds if no frame of the mask fails and some frame with two finite numbers holds. Its
+        numbers and `frame` are those of the worst frame; NaN and None if undecided. Its
+        `bound_trace` is NaN outside the mask.
     """
     measured = np.asarray(measured, dtype=np.float64)
     bound = np.broadcast_to(np.asarray(bound, dtype=np.float64), measured.shape).copy()
@@ -174,7 +181,7 @@ def compare_final(sense: str, bound: float, measured: Array, view: str = "") -> 
     sense : str
         "<=" or ">=": measured `sense` bound, up to rounding.
     bound : float
-        Bound.
+        The same at all frames.
     measured : array (T,)
         Measured value at each frame.
     view : str
@@ -183,6 +190,8 @@ def compare_final(sense: str, bound: float, measured: Array, view: str = "") -> 
     Returns
     -------
     Comparison
+        Of `limit`, with a state at every frame. Undecided unless the last value and the bound are
+        finite.
     """
     result = compare_once(sense, bound, last_value(measured), view, frame=-1)
     bounds = np.full(measured.shape, bound)
@@ -193,5 +202,5 @@ def compare_final(sense: str, bound: float, measured: Array, view: str = "") -> 
 
 
 def last_value(values: Sequence[float] | Array) -> float:
-    """Return the value at the last frame, or NaN."""
+    """Return the last value; NaN if there are no values."""
     return float(values[-1]) if len(values) else NAN

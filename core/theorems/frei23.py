@@ -1,4 +1,9 @@
-"""frei23, Theorems 3.1 and 3.4, Lemmas 3.3 and B.8: gradient flow of the leaky network."""
+"""frei23, Theorems 3.1 and 3.4, Lemmas 3.3 and B.8: gradient flow of the leaky network.
+
+L is the mean of l(y_i f(x_i)) over the n training examples x_i in R^d with labels y_i = +-1. Rmin,
+Rmax are the extremes of |x_i|, R = Rmax/Rmin, and gamma is the slope of the leaky ReLU. Problem (3)
+is the paper's reduced max-margin problem in the two mean neurons.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +45,11 @@ LN_2 = math.log(2.0)
 
 
 def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 3.1: flow, exponential tail, a time with L < log(2)/n."""
+    """Return the hypotheses of Theorem 3.1: flow, exponential tail, a time with L < log(2)/n.
+
+    log is the natural logarithm. A frame meets the last condition from the first fit on, also where
+    L grows again.
+    """
     run = context.run
     needed = math.log10(math.log(2.0) / run.dataset.n)
     smallest = np.minimum.accumulate(context.trace("log10_risk"))
@@ -49,7 +58,7 @@ def fit_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_kkt_residual(context: Context) -> Comparison:
-    """Test the KKT residual of the last frame <= .01; undecided while it is larger."""
+    """Test the relative `kkt_residual` of the last frame <= .01; else undecided, never violated."""
     residual = float(OBSERVABLES[KKT].value_at(context.run, context.run.frames - 1))
     comparison = common.compare_once("<=", 0.01, residual, KKT, frame=-1)
     if comparison.holds:
@@ -59,7 +68,11 @@ def compare_kkt_residual(context: Context) -> Comparison:
 
 
 def compare_fit_time(context: Context) -> Comparison:
-    """Compare log10 t_0 with its upper bound; undecided until a frame meets or misses it."""
+    """Compare log10 t_0 with its bound as `bracket_fit_time` does, with a state for each frame.
+
+    Frames HOLD from the first fit on if the bound holds. If the bound is violated, frames later
+    than it FAIL. All other frames are OPEN.
+    """
     comparison, fits = bracket_fit_time(context), fitted_frame_indices(context)
     times = context.run.log10_time[: context.run.frames]
     states = np.full(times.shape, State.OPEN, dtype=np.int8)
@@ -73,7 +86,7 @@ def compare_fit_time(context: Context) -> Comparison:
 
 
 def fitted_frame_indices(context: Context) -> NDArray[np.intp]:
-    """Return the frames with L < log(2)/n.
+    """Return the indices of all frames with L < log(2)/n, log the natural logarithm.
 
     Parameters
     ----------
@@ -91,7 +104,9 @@ def fitted_frame_indices(context: Context) -> NDArray[np.intp]:
 def bracket_fit_time(context: Context) -> Comparison:
     """Test log10 t_0 <= log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2).
 
-    t_0 is the first time with L < log(2)/n, and gamma the slope of the leaky ReLU.
+    t_0 is the first time with L < log(2)/n. The bound holds if the first frame with a fit is in
+    time. The bound is violated if a frame without any fit so far is later. Otherwise undecided: no
+    fit yet, no frame between, an input is zero, or the first frame fits at t = 0.
     """
     run = context.run
     low, _ = input_length_range(run)
@@ -121,12 +136,18 @@ def bracket_fit_time(context: Context) -> Comparison:
 
 
 def compare_proxy_pl(context: Context) -> Comparison:
-    """Test the constant of the proxy PL inequality >= 1 at every frame."""
+    """Test |grad L| over the right-hand side of (15) >= 1 at every frame.
+
+    The right-hand side is sqrt2 Rmin gamma Ghat/(3 R sqrt n), Ghat the mean of |l'(y_i f(x_i))|.
+    """
     return common.compare_all_frames(">=", 1.0, context.trace("proxy_pl"), "proxy_pl")
 
 
 def compare_mean_direction(context: Context) -> Comparison:
-    """Test min over k of <muhat/|muhat|, y_k x_k> >= its bound, muhat = sum_i y_i x_i."""
+    """Test min over k of <muhat/|muhat|, y_k x_k> >= sqrt2 Rmin/(3 R sqrt n).
+
+    muhat = sum_i y_i x_i; the left side counts as 0 if it vanishes. Data alone, at no frame.
+    """
     run = context.run
     low, high = input_length_range(run)
     signed = run.dataset.y[:, None] * run.dataset.x
@@ -139,7 +160,7 @@ def compare_mean_direction(context: Context) -> Comparison:
 
 
 def orthogonality_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypothesis of nearly orthogonal data, alone."""
+    """Return `near_orthogonal` (Rmin^2 >= 3 gamma^-3 R^2 n P) as the only hypothesis."""
     return (near_orthogonal(context.run),)
 
 
@@ -151,14 +172,17 @@ def lemma_3_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_coherence(context: Context) -> Comparison:
-    """Test max over i != j of |<x_i, x_j>|/d <= sqrt(ln n / d), an O(.)."""
+    """Compare max over i != j of |<x_i, x_j>|/d with sqrt(ln n / d), an upper bound as an O(.).
+
+    `holds` is no verdict: the statement has `constants=False`.
+    """
     run = context.run
     n, d = run.dataset.n, run.dataset.d
     return common.compare_once("<=", math.sqrt(math.log(n) / d), coherence(run) / d)
 
 
 def is_three_point(run: Run) -> bool:
-    """Return True for `is_leaky` on three_point data, slope 1/2, as many neurons of each sign."""
+    """Return True for `is_leaky` on three_point data, slope 1/2, equally many a_j of each sign."""
     if not is_leaky(run) or run.experiment.data.kind != "three_point":
         return False
     # The lemma's closed form is for m_1 = m_2.
@@ -167,7 +191,10 @@ def is_three_point(run: Run) -> bool:
 
 
 def compare_multipliers(context: Context) -> Comparison:
-    """Test that the multipliers of problem (3) equal their closed form, to 1e-9."""
+    """Test that the multipliers of problem (3) equal their closed form, to 1e-9 absolute.
+
+    The problem is solved for the run's data, whatever its frames. Undecided without a solution.
+    """
     run = context.run
     eps = float(run.experiment.data.eps)  # type: ignore[attr-defined]
     best = solve_leaky_problem(run.dataset.x, run.dataset.y, 0.5, 0.5, 0.5)
@@ -178,7 +205,7 @@ def compare_multipliers(context: Context) -> Comparison:
 
 
 def b_8_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypothesis of Lemma B.8, eps <= 1/72."""
+    """Return the hypothesis of Lemma B.8, eps <= 1/72, eps the setting of three_point data."""
     eps = float(context.run.experiment.data.eps)  # type: ignore[attr-defined]
     return (common.at_most("eps <= 1/72", 1.0 / 72.0, eps),)
 

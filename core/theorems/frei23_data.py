@@ -1,4 +1,9 @@
-"""frei23: conditions on the data, the leaky network and the flow, which its statements share."""
+"""frei23: conditions on the data, the leaky network and the flow, which its statements share.
+
+n examples x_i in R^d, labels y_i = +-1; Rmin, Rmax are the extremes of |x_i|, R = Rmax/Rmin, and P
+is the largest |<x_i, x_j>|, i != j. gamma is the slope of the leaky ReLU at negative arguments, a_j
+are the fixed outer weights of m neurons, m_1 of them positive and m_2 negative.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +23,8 @@ of_frei23 = partial(Statement, "frei23")
 def is_leaky(run: Run) -> bool:
     """Return True for fixed outer weights, leaky ReLU, and the logistic or exponential loss.
 
-    Its slope must be in (0, 1). The smoothed leaky ReLU of section 4 is another network
-    (`is_smooth_descent`). Both losses are for two classes.
+    The slope must be in (0, 1), ends excluded. False for the smoothed leaky ReLU of section 4
+    (`is_smooth_descent`). Any dynamics. Both losses are for two classes.
     """
     network = run.network
     if not isinstance(network, FixedOuter) or not run.experiment.loss.exp_tailed:
@@ -28,18 +33,21 @@ def is_leaky(run: Run) -> bool:
 
 
 def is_leaky_flow(run: Run) -> bool:
-    """Return True for a network of `is_leaky` under gradient flow or full-batch descent."""
+    """Return True for a run of `is_leaky` under gradient flow or full-batch descent."""
     return is_leaky(run) and common.follows_gradient(run)
 
 
 def leaky_slope(run: Run) -> float:
-    """Return gamma, the slope of the leaky ReLU."""
+    """Return gamma, the slope of the (smoothed) leaky ReLU at negative arguments.
+
+    The network must be a `FixedOuter`.
+    """
     assert isinstance(run.network, FixedOuter)
     return float(run.network.activation.slope)
 
 
 def input_length_range(run: Run) -> tuple[float, float]:
-    """Return (Rmin, Rmax) of |x_i|."""
+    """Return (Rmin, Rmax), the least and largest |x_i| of the training examples."""
     sizes = np.linalg.norm(run.dataset.x, axis=1)
     return float(sizes.min()), float(sizes.max())
 
@@ -51,21 +59,21 @@ def input_length_ratio(run: Run) -> float:
 
 
 def coherence(run: Run) -> float:
-    """Return P = max over i != j of |<x_i, x_j>|."""
+    """Return P = max over i != j of |<x_i, x_j>|, not normalised; 0 for a single example."""
     gram = np.abs(run.dataset.x @ run.dataset.x.T)
     np.fill_diagonal(gram, 0.0)
     return float(gram.max())
 
 
 def orthogonality(run: Run, formula: str, factor: float) -> Hypothesis:
-    """Return the hypothesis Rmin^2 >= factor n P, which fails if an input is zero.
+    """Return the hypothesis Rmin^2 >= factor n P, up to 1e-9; it fails if an input is zero.
 
     Parameters
     ----------
     run : Run
-        Open run of a leaky network.
+        Open run.
     formula : str
-        Text of the factor.
+        Text of the factor, which decides nothing.
     factor : float
         Factor of n P.
 
@@ -89,7 +97,7 @@ def near_orthogonal(run: Run) -> Hypothesis:
 
 
 def outer_layer(run: Run) -> Hypothesis:
-    """Return the hypothesis a_j = +-1/sqrt(m) up to rounding, which a file may violate.
+    """Return the hypothesis a_j = +-1/sqrt(m) for all j, to 1e-9, which a file may violate.
 
     The network must have fixed outer weights (`FixedOuter`).
     """
@@ -101,7 +109,10 @@ def outer_layer(run: Run) -> Hypothesis:
 
 
 def both_signs(run: Run) -> Hypothesis:
-    """Return the hypothesis of m_1, m_2 >= 1 neurons of each sign."""
+    """Return the hypothesis that some a_j > 0 and some a_j < 0: m_1 >= 1 and m_2 >= 1.
+
+    The network must have fixed outer weights (`FixedOuter`).
+    """
     network = run.network
     assert isinstance(network, FixedOuter)
     a = network.fixed["a"]
@@ -110,12 +121,16 @@ def both_signs(run: Run) -> Hypothesis:
 
 
 def network_hypotheses(run: Run) -> tuple[Hypothesis, Hypothesis]:
-    """Return the assumptions of section 3, from (2) on: a_j = +-1/sqrt(m), and of both signs."""
+    """Return `outer_layer` and `both_signs`, the assumptions of section 3 on the network."""
     return outer_layer(run), both_signs(run)
 
 
 def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 3.4: network, near-orthogonal data, flow, `exp_tailed`."""
+    """Return the hypotheses of Theorem 3.4.
+
+    They are the two of `network_hypotheses`, `near_orthogonal`, `common.flow` and
+    `common.exp_tailed`.
+    """
     run = context.run
     return (
         *network_hypotheses(run),

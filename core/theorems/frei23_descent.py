@@ -1,4 +1,9 @@
-"""frei23, section 4 and appendix E: gradient descent on the smoothed leaky network."""
+"""frei23, section 4 and appendix E: gradient descent on the smoothed leaky network.
+
+n examples x_i in R^d, p_i = y_i f(x_i), L the mean loss, Rmin and Rmax the extremes of |x_i|, R =
+Rmax/Rmin, gamma the activation's least slope, m neurons with weights w_j, alpha the step, and
+Ghat_s the mean of |l'(p_i)| after s steps. "From step 1 on" leaves out frames at t = 0.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +29,10 @@ from core.theorems.statement import Comparison, Context, Hypothesis
 
 
 def is_smooth_descent(run: Run) -> bool:
-    """Return True for the smoothed leaky network, full-batch descent and the logistic loss."""
+    """Return True for the smoothed leaky network, full-batch descent and the logistic loss.
+
+    The least slope must be positive. A penalty is allowed (a hypothesis excludes it).
+    """
     network = run.network
     if not isinstance(network, FixedOuter) or network.homogeneous:
         return False
@@ -33,7 +41,7 @@ def is_smooth_descent(run: Run) -> bool:
 
 
 def c_r(run: Run) -> float:
-    """Return C_R = 10 R^2/gamma^2 + 10, gamma the activation's slope; infinite for an input 0."""
+    """Return C_R = 10 R^2/gamma^2 + 10; infinite if an input is zero."""
     return 10.0 * input_length_ratio(run) ** 2 / leaky_slope(run) ** 2 + 10.0
 
 
@@ -49,7 +57,10 @@ def largest_step(run: Run) -> float:
 
 
 def start_scale(run: Run) -> float:
-    """Return w of the start W(0) ~ N(0, w^2); NaN if another program drew it."""
+    """Return w of the start W(0) ~ N(0, w^2), a standard deviation; NaN for other programs.
+
+    It is the setting's multiple of sqrt(2/(m + d)), not measured on W(0).
+    """
     # The paper's w_TF = sqrt(2/(m + d)), and its "1/50", are standard deviations, not variances.
     section = run.experiment.network
     assert isinstance(section, FixedOuterNetwork)
@@ -61,7 +72,7 @@ def start_scale(run: Run) -> float:
 def largest_start(context: Context) -> float:
     """Return the largest w of (A2): alpha gamma^2 Rmin/(72 R C_R n sqrt(m d log(4m/delta))).
 
-    alpha is the step, and gamma the slope of the activation.
+    log is natural, delta the context's. 0 if an input is zero.
     """
     run = context.run
     low, high = input_length_range(run)
@@ -75,8 +86,8 @@ def largest_start(context: Context) -> float:
 def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the standing assumptions of appendix E, but for those on the data.
 
-    They are the logistic loss without a penalty, a_j = +-1/sqrt(m), the start's law, and upper
-    bounds on its scale w and on the step alpha.
+    They are the logistic loss, no penalty, a_j = +-1/sqrt(m), the start's law, alpha <=
+    `largest_step` and w <= `largest_start`.
     """
     run = context.run
     return (
@@ -103,7 +114,7 @@ def fitting_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def frames_after_start(run: Run) -> Array:
-    """Return the mask of frames after the first step.
+    """Return the mask of frames with at least one step taken, the frame of step 1 included.
 
     Parameters
     ----------
@@ -118,7 +129,7 @@ def frames_after_start(run: Run) -> Array:
 
 
 def lower_loss_sums(context: Context) -> Array:
-    """Return lower bounds of alpha sum_(s<t) Ghat_s; frames leave out steps.
+    """Return lower bounds of alpha sum_(s<t) Ghat_s, t the steps taken up to each frame.
 
     Parameters
     ----------
@@ -128,15 +139,15 @@ def lower_loss_sums(context: Context) -> Array:
     Returns
     -------
     array (T,)
-        Sums up to each frame, which never decrease.
+        Bounds, since frames leave out steps; they never decrease.
     """
     return sum_bounds(context.run)[0].cumsum()
 
 
 def compare_loss(context: Context) -> Comparison:
-    """Compare log10 L with the upper bound of the text at T = t + 1 >= 2.
+    """Test log10 L <= log10 of 2 sqrt(16 L(0) n R^2/(gamma^2 Rmin^2 alpha T)) from step 1 on.
 
-    log10 of 2 sqrt(16 L(0) n R^2/(gamma^2 Rmin^2 alpha T)).
+    T - 1 is the number of steps taken.
     """
     run = context.run
     low, _ = input_length_range(run)
@@ -153,7 +164,7 @@ def compare_loss(context: Context) -> Comparison:
 
 
 def compare_neuron_growth(context: Context) -> Comparison:
-    """Test min_j |w_j|/|a_j| >= alpha Rmin^2/(4 sqrt2 Rmax sqrt n) sum Ghat from step 1 on."""
+    """Test min_j |w_j|/|a_j| >= `lower_loss_sums` Rmin^2/(4 sqrt2 Rmax sqrt n) from step 1 on."""
     run = context.run
     assert isinstance(run.network, FixedOuter)
     low, high = input_length_range(run)
@@ -171,10 +182,7 @@ def compare_neuron_growth(context: Context) -> Comparison:
 
 
 def compare_stable_rank(context: Context) -> Comparison:
-    """Test |W_t|_F^2/|W_t|_2^2 <= 256 C_R R^4/gamma^2 from the first step on.
-
-    gamma is the slope of the activation.
-    """
+    """Test |W_t|_F^2/|W_t|_2^2 <= 256 C_R R^4/gamma^2 from step 1 on."""
     run = context.run
     bound = 256.0 * c_r(run) * input_length_ratio(run) ** 4 / leaky_slope(run) ** 2
     trace = context.trace("stable_rank")
@@ -182,12 +190,12 @@ def compare_stable_rank(context: Context) -> Comparison:
 
 
 def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypothesis of the start W(0) ~ N(0, w^2)."""
+    """Return the hypothesis of the start's law W(0) ~ N(0, w^2), with any w."""
     return (common.paper_start(context.run, "W ~ N(0, w^2)"),)
 
 
 def compare_start_norms(context: Context) -> Comparison:
-    """Test max_j |w_j(0)|^2 <= 5 w^2 d log(4m/delta)."""
+    """Test max_j |w_j(0)|^2 <= 5 w^2 d log(4m/delta), w of `start_scale`."""
     run = context.run
     V = run.network.unpack(run.origin)["V"]
     largest = float(np.square(V).sum(axis=1).max())
@@ -197,7 +205,10 @@ def compare_start_norms(context: Context) -> Comparison:
 
 
 def compare_start_means(context: Context) -> Comparison:
-    """Test max_j |<w_j(0), mubar>| <= 2 w sqrt(log(4m/delta)), mubar the unit mean."""
+    """Test max_j |<w_j(0), mubar>| <= 2 w sqrt(log(4m/delta)), mubar = sum_i y_i x_i over its norm.
+
+    w is that of `start_scale`.
+    """
     run = context.run
     V = run.network.unpack(run.origin)["V"]
     mean = run.dataset.y @ run.inputs
@@ -214,14 +225,14 @@ def compare_loss_ratio(context: Context) -> Comparison:
 
 
 def compare_start_ratio(context: Context) -> Comparison:
-    """Test max over i, j of exp(-p_i)/exp(-p_j) <= e^2 at the start, in logarithms."""
+    """Test max_i p_i - min_i p_i <= 2 at the start: exponential losses differ by e^2 at most."""
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
     return common.compare_once("<=", 2.0, float(p.max() - p.min()), frame=0)
 
 
 def compare_first_step(context: Context) -> Comparison:
-    """Test min_i p_i at the first frame after a step >= 0."""
+    """Test min_i p_i >= 0 at the first recorded frame with a step; undecided without a frame."""
     run = context.run
     after = np.flatnonzero(frames_after_start(run))
     if not after.size:
@@ -232,7 +243,7 @@ def compare_first_step(context: Context) -> Comparison:
 
 
 def compare_frobenius_norm(context: Context) -> Comparison:
-    """Test |W_t| <= |W_0| + sqrt(2 C_R) Rmax/sqrt n alpha sum Ghat at every frame.
+    """Test |W_t|_F <= |W_0|_F + sqrt(2 C_R) Rmax/sqrt n alpha sum_(s<t) Ghat_s at every frame.
 
     The sum is taken from above.
     """
@@ -244,9 +255,9 @@ def compare_frobenius_norm(context: Context) -> Comparison:
 
 
 def compare_spectral_norm(context: Context) -> Comparison:
-    """Test |W_t|_2 >= gamma Rmin/(4 sqrt2 R sqrt n) alpha sum Ghat from the first step on.
+    """Test |W_t|_2 >= gamma Rmin/(4 sqrt2 R sqrt n) `lower_loss_sums` from step 1 on.
 
-    The sum is taken from below, and gamma is the slope of the activation.
+    |W_t|_2 is the largest singular value.
     """
     run = context.run
     low, high = input_length_range(run)
@@ -259,7 +270,10 @@ def compare_spectral_norm(context: Context) -> Comparison:
 
 
 def compare_gradient(context: Context) -> Comparison:
-    """Test (E.14), which is (15) with 3/4 of its constant, from the first step on."""
+    """Test |grad L| >= gamma Rmin/(2 sqrt2 R sqrt n) Ghat from step 1 on: 3/4 of (15)'s constant.
+
+    Measured is |grad L| over the right-hand side of (15), and the bound is .75.
+    """
     # 3/4 of sqrt(2)/3 is 1/(2 sqrt 2).
     return common.compare_all_frames(
         ">=", 0.75, context.trace("proxy_pl"), "proxy_pl", frames_after_start(context.run)
@@ -267,7 +281,7 @@ def compare_gradient(context: Context) -> Comparison:
 
 
 def compare_start_rank(context: Context) -> Comparison:
-    """Compare the initial stable rank with that of a Gaussian matrix.
+    """Compare |W_0|_F^2/|W_0|_2^2 with m d/(sqrt m + sqrt d)^2, that of a Gaussian matrix.
 
     `holds` is no verdict: the statement has `constants=False`.
     """

@@ -1,4 +1,9 @@
-"""frei23, Theorem 3.2: KKT points of the leaky network on nearly orthogonal data."""
+"""frei23, Theorem 3.2: KKT points of the leaky network on nearly orthogonal data.
+
+p_i = y_i f(x_i) are margins, y_i = +-1. The m_1 neurons with a_j > 0 are v_j, the m_2 with a_j < 0
+are u_j, v and u their means; gamma is the slope of the leaky ReLU, and lambda_i are multipliers of
+p_i >= 1. Problem (3) is the reduced max-margin problem in v and u.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +33,12 @@ from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.states import State, state_of
 
 TOLERANCE = 1e-3  # tolerance of the items of Theorem 3.2 at a KKT point accurate to CLOSE
-CLOSE = 1e-4
+CLOSE = 1e-4  # largest residual and complementarity of a KKT point
 KKT = "kkt_residual"
 
 
 def has_certificate(run: Run) -> bool:
-    """Return True for `is_leaky_flow` with few enough examples to compute a KKT residual."""
+    """Return True for `is_leaky_flow` where the observable `kkt_residual` applies: few examples."""
     return is_leaky_flow(run) and OBSERVABLES[KKT].applies(run)
 
 
@@ -44,12 +49,14 @@ def has_certificate(run: Run) -> bool:
 class KktPoint:
     """Parameters of the last frame scaled to min_i p_i = 1, for a network with fixed outer weights.
 
-    `plus` and `minus` are the rows of V with a_j > 0 and a_j < 0, and v and u their means.
-    z (d,) is sum_j a_j v_j, and p (n,) the scaled margins. These are NaN unless the least
-    unscaled margin, `least`, is positive.
+    `plus` and `minus` are the scaled rows of V with a_j > 0 and a_j < 0, and v and u their means
+    (D,). z (D,) is the sum of a_j times row j of V, and p (n,) the scaled margins. All these are
+    NaN unless the least unscaled margin, `least`, is positive. x (n, D) are the run's network
+    inputs, y the labels, and m counts neurons.
     """
 
     def __init__(self, run: Run) -> None:
+        """Read the last frame of a run with a `FixedOuter` network."""
         assert isinstance(run.network, FixedOuter)
         flat = run.parameters(run.frames - 1)
         p = run.network.margins(flat, run.inputs, run.dataset.y)
@@ -67,14 +74,14 @@ class KktPoint:
 
 
 def _mean(group: Array) -> Array:
-    """Return the mean of a group of neurons; zero if empty, as for m = 1."""
+    """Return the mean row of a group of neurons; the zero vector for an empty group."""
     return np.asarray(group.sum(axis=0) / max(len(group), 1))
 
 
 def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 3.2: network, near-orthogonal data, and a KKT point.
+    """Return the hypotheses of Theorem 3.2: the network's two, `near_orthogonal`, a KKT point.
 
-    The residual is that of the last frame; earlier frames are OPEN.
+    A KKT point has a `kkt_residual` <= `CLOSE` at the last frame. Earlier frames are OPEN.
     """
     run = context.run
     residual = float(OBSERVABLES[KKT].value_at(run, run.frames - 1))
@@ -86,7 +93,10 @@ def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def why_not_near(context: Context) -> str:
-    """Return why the last frame is not a KKT point to the tolerance; "" if it is."""
+    """Return why the last frame is not a KKT point; "" if it is.
+
+    `kkt_residual` and `complementarity` must both be <= `CLOSE`, and not NaN.
+    """
     run = context.run
     residual = float(OBSERVABLES[KKT].value_at(run, run.frames - 1))
     slack = float(OBSERVABLES["complementarity"].value_at(run, run.frames - 1))
@@ -117,10 +127,13 @@ def make_item_comparison(
     Returns
     -------
     callable
-        Its comparison leaves a violation open while the frame is not a KKT point to `CLOSE`.
+        Its comparison leaves a violation open while the last frame is not a KKT point
+        (`why_not_near`). A number that meets the bound holds even then. Undecided, without
+        a number, while some margin is not positive.
     """
 
     def compare(context: Context) -> Comparison:
+        """Compare the measured number of the last frame with the bound."""
         point = KktPoint(context.run)
         if not point.least > 0.0:
             reason = "some example is on the wrong side: no W has min p = 1"
@@ -136,12 +149,16 @@ def make_item_comparison(
 
 
 def largest_margin_deviation(point: KktPoint, context: Context) -> float:
-    """Return max_i |p_i - 1|: item 1."""
+    """Return max_i |p_i - 1| of the scaled margins, at most `TOLERANCE` by item 1."""
     return float(np.abs(point.p - 1.0).max())
 
 
 def largest_neuron_spread(point: KktPoint, context: Context) -> float:
-    """Return the largest distance of a neuron from its sign's mean, over the mean: item 2."""
+    """Return max_j |v_j - v|/|v| and |u_j - u|/|u|, the larger of both: item 2.
+
+    Signs without neurons, or with zero neurons alone, count as 0. Infinite if v or u vanishes
+    otherwise.
+    """
     worst = 0.0
     for group, mean in ((point.plus, point.v), (point.minus, point.u)):
         if len(group):
@@ -151,19 +168,19 @@ def largest_neuron_spread(point: KktPoint, context: Context) -> float:
 
 
 def multipliers(point: KktPoint, context: Context) -> Array:
-    """Return lambda of the optimum of problem (3).
+    """Return lambda of the optimum of problem (3) for the run's data and numbers m_1, m_2.
 
     Parameters
     ----------
     point : KktPoint
-        W of the last frame, scaled to min_i p_i = 1, and the data.
+        Its data and m_1, m_2 are used, not its weights.
     context : Context
         Run and its reference margins.
 
     Returns
     -------
     array (n,)
-        NaN without an optimum.
+        Not negative; NaN if problem (3) has no known optimum.
     """
     plus, minus = len(point.plus) / point.m, len(point.minus) / point.m
     best = solve_leaky_problem(point.x, point.y, plus, minus, leaky_slope(context.run))
@@ -171,7 +188,11 @@ def multipliers(point: KktPoint, context: Context) -> Array:
 
 
 def distance_from_formula(point: KktPoint, context: Context) -> float:
-    """Return the relative distance of v and u from their formulas in lambda."""
+    """Return |(v, u) - (v*, u*)|/|(v*, u*)|, (v*, u*) the formulas of item 3 in `multipliers`.
+
+    v* = (sum_+ lambda_i x_i - gamma sum_- lambda_i x_i)/sqrt(m), sums over y_i = 1 and y_i = -1. u*
+    has both sums exchanged.
+    """
     # 1/sqrt(m) is |a_j|.
     weights = multipliers(point, context) / math.sqrt(point.m)
     positive, gamma = point.y > 0.0, leaky_slope(context.run)
@@ -183,13 +204,13 @@ def distance_from_formula(point: KktPoint, context: Context) -> float:
 
 
 def scaled_smallest_multiplier(point: KktPoint, context: Context) -> float:
-    """Return 2 Rmax^2 min_i lambda_i, at least 1 by item 3."""
+    """Return 2 Rmax^2 min_i lambda_i, at least 1 by item 3; Rmax = max |x_i|, `multipliers`."""
     high = input_length_range(context.run)[1]
     return float(multipliers(point, context).min()) * 2.0 * high**2
 
 
 def scaled_largest_multiplier(point: KktPoint, context: Context) -> float:
-    """Return (2/3) gamma^2 Rmin^2 max_i lambda_i, at most 1 by item 3."""
+    """Return (2/3) gamma^2 Rmin^2 max_i lambda_i, at most 1 by item 3; Rmin = min |x_i|."""
     low = input_length_range(context.run)[0]
     return (
         float(multipliers(point, context).max())
@@ -201,13 +222,16 @@ def scaled_largest_multiplier(point: KktPoint, context: Context) -> float:
 
 
 def smallest_signed_product(point: KktPoint, context: Context) -> float:
-    """Return min over i of y_i <v, x_i> and -y_i <u, x_i>, positive if the item holds."""
+    """Return the least of y_i <v, x_i> and -y_i <u, x_i> over all i, positive by item 3 (signs)."""
     v, u = point.y * (point.x @ point.v), -point.y * (point.x @ point.u)
     return float(min(v.min(), u.min()))
 
 
 def excess_objective(point: KktPoint, context: Context) -> float:
-    """Return |W|^2 over that of the optimum, minus 1; NaN if `leaky_optimum` is not known."""
+    """Return |W|^2/|W*|^2 - 1, W scaled to min p = 1; NaN if `leaky_optimum` is not known.
+
+    1/|W*| is the upper end of that reference margin, so that the excess is taken from above.
+    """
     # The reference margin is 1/|W*|.
     best = context.upper("leaky_optimum")
     squared = float((point.plus**2).sum() + (point.minus**2).sum())
@@ -215,16 +239,17 @@ def excess_objective(point: KktPoint, context: Context) -> float:
 
 
 def excess_reduced_objective(point: KktPoint, context: Context) -> float:
-    """Return m_1 |v|^2 + m_2 |u|^2 over the optimum of (3), minus 1; NaN if that is not known."""
+    """Return (m_1 |v|^2 + m_2 |u|^2)/|W*|^2 - 1, W* as in `excess_objective`; NaN if not known."""
     best = context.upper("leaky_optimum")
     value = len(point.plus) * float(point.v @ point.v) + len(point.minus) * float(point.u @ point.u)
     return value * best**2 - 1.0
 
 
 def share_of_disagreements(point: KktPoint, context: Context) -> float:
-    """Return the share of points with sign f(x) != sign <z, x>.
+    """Return the share of points with sign f(x) != sign <z, x>, f of the last frame.
 
-    They are the test points, or in row-space form the examples.
+    The points are the test points. In row-space form, or without test points, they are the training
+    examples.
     """
     run = context.run
     points = points_of(run)
@@ -236,12 +261,18 @@ def share_of_disagreements(point: KktPoint, context: Context) -> float:
 
 
 def smallest_linear_margin(point: KktPoint, context: Context) -> float:
-    """Return min_i y_i <z, x_i>, z = sum_j a_j v_j: item 7."""
+    """Return min_i y_i <z, x_i>, z the sum over all neurons j of a_j times row j of V.
+
+    At least 1 by item 7.
+    """
     return float((point.y * (point.x @ point.z)).min())
 
 
 def relative_linear_norm(point: KktPoint, context: Context) -> float:
-    """Return |z| over (2/(kappa + gamma)) |z*|, |z*| = 1/gamma_linear."""
+    """Return |z| over (2/(kappa + gamma)) |z*|, kappa^2 = min(m_1, m_2)/max(m_1, m_2).
+
+    |z*| = 1/gamma_linear, from the proved lower end; NaN if gamma_linear is not known.
+    """
     first, second = len(point.plus), len(point.minus)
     kappa = math.sqrt(min(first, second) / max(first, second))
     allowed = common.divide(2.0 / (kappa + leaky_slope(context.run)), context.lower("gamma_linear"))
@@ -249,7 +280,7 @@ def relative_linear_norm(point: KktPoint, context: Context) -> float:
 
 
 def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of item 7: `kkt_hypotheses`, and linearly separable data."""
+    """Return the hypotheses of item 7: `kkt_hypotheses`, and gamma_linear > 0."""
     separable = common.positive(context, "gamma_linear", "linearly separable data")
     return (*kkt_hypotheses(context), separable)
 

@@ -1,4 +1,9 @@
-"""homogeneity, Theorems 3.1, 3.6 and 4.1, Example 4.1 and Lemma A.1: margins."""
+"""homogeneity, Theorems 3.1, 3.6 and 4.1, Example 4.1 and Lemma A.1: margins.
+
+n examples in R^d, p_i their margins, psi = l^-1(sum_i l(p_i)), R in a time the divergence KL(pbar,
+u(0)) (`start_divergence`), else the mean risk. gamma is `initial_gamma`, gamma_D that of the law's
+support (`population_gamma`). Hard margin: min_i p_i/|W|^L, |W|^2 = |a|^2 + |b|^2 for L = 2.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +58,7 @@ def log_t_n(context: Context) -> Array:
 
 
 def allowed_gap(context: Context) -> Array:
-    """Return ln(t n)(8 R + 2) + 32 of each frame.
+    """Return ln(t n)(8 R + 2) + 32 of each frame, R of `start_divergence` and ln(t n) of `log_t_n`.
 
     Parameters
     ----------
@@ -90,7 +95,11 @@ def allowed_spread(gamma: float, c_1: Any, limit: Array) -> Array:
 
 
 def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 3.1: the paper's, gamma > 0, small |pbar|_inf and C_2."""
+    """Return the hypotheses of Theorem 3.1: the paper's, gamma > 0, small |pbar|_inf and C_2.
+
+    The last two have a state for each frame, with the largest C_1 and C_2 up to it. C_1 and C_2 are
+    the observables c_1 and c_2, on gradients of the features in V.
+    """
     gamma, run = initial_gamma(context), context.run
     # NaN for runs with neither trace.
     c_1, c_2 = (np.fmax.accumulate(context.trace(name)) for name in ("c_1", "c_2"))
@@ -116,7 +125,7 @@ def compare_margin_after(context: Context, log10_needed: float, bound: float) ->
     context : Context
         Run.
     log10_needed : float
-        log10 t of the first frames compared.
+        log10 t from which frames are compared, included; infinite for never.
     bound : float
         Lower bound of the margin.
 
@@ -134,7 +143,7 @@ def compare_margin_after(context: Context, log10_needed: float, bound: float) ->
 
 
 def first_log10_time(context: Context, gamma: float) -> float:
-    """Return log10 of (20 R/gamma)^4; infinite unless gamma > 0."""
+    """Return log10 of (20 R/gamma)^4; infinite unless gamma > 0, -inf for R = 0."""
     if not gamma > 0.0:
         return math.inf
     # Theorem 4.1 prints the time without the exponent 4.
@@ -151,14 +160,14 @@ def second_log10_time(context: Context, gamma: float) -> float:
 
 
 def compare_theorem_3_1(context: Context) -> Comparison:
-    """Test the hard margin >= gamma/(4 (1 + R)) from t = (20 R/gamma)^4 on."""
+    """Test the hard margin >= gamma/(4 (1 + R)) from t = (20 R/gamma)^4 on; undecided earlier."""
     gamma = initial_gamma(context)
     bound = gamma / (4.0 * (1.0 + start_divergence(context)))
     return compare_margin_after(context, first_log10_time(context, gamma), bound)
 
 
 def compare_theorem_3_1_late(context: Context) -> Comparison:
-    """Test the hard margin >= gamma/32 from t = e + exp(exp(4 n R/gamma)) on."""
+    """Test the hard margin >= gamma/32 from t = e + exp(exp(4 n R/gamma)) on; else undecided."""
     gamma = initial_gamma(context)
     return compare_margin_after(context, second_log10_time(context, gamma), gamma / 32.0)
 
@@ -166,7 +175,8 @@ def compare_theorem_3_1_late(context: Context) -> Comparison:
 def compare_feature_margin(context: Context) -> Comparison:
     """Test min_i <pbar, z_i(s)> >= gamma/2 at every frame: (5).
 
-    Undecided unless gamma, its value at the start, is positive.
+    pbar is that of the start and z_i(s) are the signed features at time s. Undecided unless gamma,
+    the left side at the start, is positive.
     """
     bound, trace = initial_gamma(context) / 2.0, context.trace("pbar_margin")
     if not bound > 0.0:
@@ -178,9 +188,10 @@ def compare_feature_margin(context: Context) -> Comparison:
 def compare_margin_growth(context: Context) -> Comparison:
     """Test that each frame's smoothed margin is at least that of the frame before, once R < l(0)/n.
 
-    The margin is psi/|W_h|^L also for batch norm, whose shown margins are over |a| |c|. The
+    The earlier frame must be one of `frames_after_fit`. The margin is psi/|W_h|^L, W_h the
+    homogeneous parameters, also for batch norm, whose shown margins are over |a| |c|. The
     integrator's own error decides about small falls, for every statement alike
-    (core.theorems.statement).
+    (`allow_integration_error`).
     """
     run = context.run
     margins = np.array([monotone_margin(run, frame) for frame in range(run.frames)])
@@ -191,7 +202,11 @@ def compare_margin_growth(context: Context) -> Comparison:
 
 
 def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 4.1: the paper's, gamma_D > 0, and the width."""
+    """Return the hypotheses of Theorem 4.1: the paper's, gamma_D > 0, and the width.
+
+    m >= 2^10 max(ln^2(t n) d^2/gamma_D^8, ln^2(2 n/(delta gamma_D)) (8/gamma_D)^(2d-2)) at each
+    frame; undecided if gamma_D is not known.
+    """
     run, gamma = context.run, population_gamma(context)
     n, d = run.dataset.n, run.dataset.d
     needed: Any = common.NAN
@@ -209,7 +224,10 @@ def theorem_4_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_theorem_4_1(context: Context) -> Comparison:
-    """Test the hard margin >= gamma_D/(32 d ln(1/gamma_D)) from (20 R/gamma_D)^4 on."""
+    """Test the hard margin >= gamma_D/(32 d ln(1/gamma_D)) from t = (20 R/gamma_D)^4 on.
+
+    Undecided earlier, and unless gamma_D is known, in (0, 1).
+    """
     gamma, d = population_gamma(context), context.run.dataset.d
     if not 0.0 < gamma < 1.0:
         return common.leave_open(">=", common.NAN, common.NAN, "gamma_D is not known", "margins")
@@ -218,7 +236,7 @@ def compare_theorem_4_1(context: Context) -> Comparison:
 
 
 def compare_theorem_4_1_late(context: Context) -> Comparison:
-    """Test the hard margin >= gamma_D/32 from `second_log10_time` on."""
+    """Test the hard margin >= gamma_D/32 from `second_log10_time` on; undecided earlier."""
     gamma = population_gamma(context)
     return compare_margin_after(context, second_log10_time(context, gamma), gamma / 32.0)
 
@@ -227,14 +245,17 @@ def compare_theorem_4_1_late(context: Context) -> Comparison:
 
 
 def is_parity(run: Run) -> bool:
-    """Return True for k-parity, k >= 2, with the uniform law on all corners (no frozen bit)."""
+    """Return True for k-parity, k >= 2, with the uniform law on all corners (no frozen bit).
+
+    Any network and dynamics.
+    """
     section = run.experiment.data
     uniform = isinstance(section, ParityData) and section.law == "uniform" and not section.freeze
     return uniform and run.experiment.data.k >= 2  # type: ignore[attr-defined]
 
 
 def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypothesis of Example 4.1: k-parity on all corners."""
+    """Return the hypothesis of Example 4.1, k-parity on all corners: met by `is_parity` runs."""
     k = context.run.experiment.data.k  # type: ignore[attr-defined]
     return (
         Hypothesis("x on corners, y = d^(k/2) prod x_i", "parity", f"k = {k}, all corners", True),
@@ -242,7 +263,11 @@ def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_parity_margin(context: Context) -> Comparison:
-    """Test the margin of all corners, from above, >= 1/(k sqrt d)."""
+    """Test the global margin of all corners, from above, >= 1/(k sqrt d), k relevant bits of d.
+
+    The margin counts as 0 for odd k >= 3. For other k the margin is `parity_population`, and the
+    test is undecided if this is not known. A violation needs no proof of the upper end.
+    """
     section = context.run.experiment.data
     assert isinstance(section, ParityData)
     bound = 1.0 / (section.k * math.sqrt(section.d))
@@ -254,20 +279,22 @@ def compare_parity_margin(context: Context) -> Comparison:
 
 
 def has_binary_exp_tail(run: Run) -> bool:
-    """Return True for one output with the logistic or exponential loss."""
+    """Return True for one output with the logistic or exponential loss, under any dynamics."""
     return run.experiment.loss.exp_tailed and run.network.k == 1
 
 
 def loss_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypothesis of Lemma A.1: the logistic or the exponential loss."""
+    """Return the hypothesis of Lemma A.1, the logistic or the exponential loss: always met."""
     return (common.loss_is(context.run, "logistic", "exponential"),)
 
 
 def compare_hard_with_smoothed(context: Context) -> Comparison:
     """Test min p <= psi + 2 ln n + 1 (exponential: psi + ln n), over |W|^L, where min p >= 0.
 
+    |W|^L is at the physical scale.
+
     The logistic bound is only true where S = sum l <= ln n + 1: min p <= psi + ln n + S (n - 1)/n
-    at every W. It is judged once R < l(0)/n, where S <= ln 2.
+    at every W. It is judged at `fitted_frames`, R < l(0)/n, where S <= ln 2.
     """
     run = context.run
     logarithm = math.log(run.dataset.n)

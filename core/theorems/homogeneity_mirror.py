@@ -1,4 +1,11 @@
-"""homogeneity, Lemmas 3.2 to 3.5: gradient flow as mirror flow of u = |a b|."""
+"""homogeneity, Lemmas 3.2 to 3.5: gradient flow as mirror flow of u = |a b|.
+
+The network is h(x) = <a * b, F(x; V)>, u_j = |a_j b_j|, z_i = y_i beta * F(x_i; V) the signed
+features with beta_j = sgn(a_j(0) b_j(0)). pbar >= 0, of sum 1, has the largest min_i <pbar,
+z_i(0)>. gamma is the least min_i <pbar, z_i(s)> over times s up to t (`running_gamma`), and ub =
+ln(t n)/gamma pbar. KL and D are both the divergence D(v, u) = <v, ln(v/u)> + <1, u - v>. G is the
+mean of |l'(p_i)|, p_i = y_i h(x_i), over n examples.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +28,24 @@ START = "a_j, b_j uniform on +-1/sqrt(m)"
 
 
 def is_reparametrised(run: Run) -> bool:
-    """Return True for <a*b, F(x; V)>, V trained, logistic loss, flow or full-batch descent."""
+    """Return True for <a*b, F(x; V)>, V trained, logistic loss, flow or full-batch descent.
+
+    True for `normalised` and for heads, not for `scalar`, whose V is fixed.
+    """
     trains_features = run.network.factored and not run.network.fixed_features
     return trains_features and run.loss.kind == "logistic" and common.follows_gradient(run)
 
 
 def is_shallow(run: Run) -> bool:
-    """Return True for the normalised network among those of `is_reparametrised`."""
+    """Return True for `is_reparametrised` with a network of kind `normalised`."""
     return is_reparametrised(run) and run.network.kind == "normalised"
 
 
 def bounded_hypothesis(run: Run) -> Hypothesis:
-    """Return Assumption 2.1 with the lemmas' bound 1: |x_i| <= 1 and |v_j| = 1, or |F| <= 1.
+    """Return Assumption 2.1 with the lemmas' bound 1: |x_i| <= 1, or for heads |F| <= 1.
 
-    A head's normalising layer bounds F by sqrt(m) only; its largest value at the frames counts.
+    Networks with inner weights have |v_j| = 1 by themselves. A head's normalising layer bounds F by
+    sqrt(m) only: its largest |F_j(x_i)| over all frames of the run counts.
     """
     if not run.network.inner_weights:
         largest = max(float(np.abs(signed_features(run, k)).max()) for k in range(run.frames))
@@ -63,18 +74,18 @@ def u_norms(run: Run) -> Array:
     Returns
     -------
     array (T,)
-        sum_j |a_j b_j|; NaN if the outer weights are no products.
+        sum_j |a_j b_j|, infinite where it overflows; NaN if the outer weights are no products.
     """
     return np.array([reparametrise(run, k).sum() for k in range(run.frames)])
 
 
 def initial_gamma(context: Context) -> float:
-    """Return min_i <pbar, z_i(0)>, for the pbar with the largest one."""
+    """Return min_i <pbar, z_i(0)> at the first frame; may be 0 or negative, NaN without a pbar."""
     return float(OBSERVABLES["pbar_margin"].value_at(context.run, 0))
 
 
 def running_gamma(context: Context) -> Array:
-    """Return inf over s <= t of min_i <pbar, z_i(s)>.
+    """Return the least min_i <pbar, z_i(s)> over frames s <= t, pbar that of the start.
 
     Parameters
     ----------
@@ -89,13 +100,13 @@ def running_gamma(context: Context) -> Array:
 
 
 def start_divergence(context: Context) -> float:
-    """Return R = KL(pbar, u(0)), 0 if rounding puts it below."""
+    """Return R = KL(pbar, u(0)), not negative; infinite if u(0) is 0 where pbar is not."""
     divergence = float(OBSERVABLES["kl_pbar"].value_at(context.run, 0))
     return 0.0 if divergence < 0.0 else divergence
 
 
 def target_scale(context: Context) -> Array:
-    """Return c = ln(t n)/gamma of ub = c pbar.
+    """Return c = ln(t n)/gamma of ub = c pbar, gamma of `running_gamma`, at each frame.
 
     Parameters
     ----------
@@ -116,7 +127,7 @@ def target_scale(context: Context) -> Array:
 
 
 def target_kl(context: Context) -> Array:
-    """Return D(ub, u0) for ub = c pbar.
+    """Return D(ub, u_0) for ub = c pbar, c of `target_scale`, at each frame.
 
     Parameters
     ----------
@@ -135,7 +146,7 @@ def target_kl(context: Context) -> Array:
 
 
 def first_log10_times(context: Context) -> Array:
-    """Return log10 t_1, t_1 = (20 R4/gamma)^4, R4 = D(ub, u0)/|ub|_1.
+    """Return log10 t_1, t_1 = (20 R4/gamma)^4, by each frame's gamma and R4 = D(ub, u_0)/|ub|_1.
 
     Parameters
     ----------
@@ -153,7 +164,7 @@ def first_log10_times(context: Context) -> Array:
 
 
 def frames_after_first_time(context: Context) -> Array:
-    """Return the mask of frames with t >= t_1.
+    """Return the mask of frames with t >= t_1, t_1 that of the same frame.
 
     Parameters
     ----------
@@ -163,6 +174,7 @@ def frames_after_first_time(context: Context) -> Array:
     Returns
     -------
     array (T,) of bool
+        False where t_1 is NaN.
     """
     with np.errstate(invalid="ignore"):
         late = context.run.log10_time[: context.run.frames] >= first_log10_times(context)
@@ -170,7 +182,10 @@ def frames_after_first_time(context: Context) -> Array:
 
 
 def why_not_yet(context: Context) -> str:
-    """Return why the statement does not yet apply to the margin."""
+    """Return why t_1 is not reached, by the last frame's t_1, as a sentence without a full stop.
+
+    Callers use the text only if no frame is late enough.
+    """
     first = float(first_log10_times(context)[-1])
     if math.isnan(first):
         return "pbar no longer separates the features: t_1 does not exist"
@@ -178,14 +193,14 @@ def why_not_yet(context: Context) -> str:
 
 
 def positive_initial_margin(context: Context) -> Hypothesis:
-    """Return the hypothesis that gamma of the initial features is positive."""
+    """Return the hypothesis that `initial_gamma` is positive, the same at all frames."""
     gamma = initial_gamma(context)
     text = "pbar >= 0 with gamma = min_i <pbar, z_i(0)> > 0"
     return Hypothesis(text, "> 0", common.format_number(gamma), gamma > 0.0)
 
 
 def positive_running_margin(context: Context) -> Hypothesis:
-    """Return the hypothesis that gamma of the features stays positive along the run."""
+    """Return the hypothesis that `running_gamma` is positive, with a state for each frame."""
     text = "inf over s of min_i <pbar, z_i(s)> is positive"
     return common.greater_than(text, 0.0, running_gamma(context))
 
@@ -194,21 +209,25 @@ def positive_running_margin(context: Context) -> Hypothesis:
 
 
 def compare_balance(context: Context) -> Comparison:
-    """Test max_j |a_j^2 - b_j^2|/|W|^2 <= its tolerance; it is zero along the flow."""
+    """Test the drift of a_j^2 - b_j^2 over |W(t)|^2 <= `drift_tolerance` at every frame.
+
+    The drift is max_j |(a_j^2 - b_j^2)(t) - (a_j^2 - b_j^2)(0)|, zero along the flow.
+    """
     drift = context.trace("balance_drift")
     return common.compare_all_frames("<=", drift_tolerance(context.run), drift, "balance_drift")
 
 
 def mirror_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma 3.2: logistic loss, flow, |a_j(0)| = |b_j(0)|."""
+    """Return the hypotheses of Lemma 3.2: logistic loss, flow, |a_j(0)| = |b_j(0)| for all j."""
     run = context.run
     return common.loss_is(run, "logistic"), common.flow(run), common.balanced_start(run)
 
 
 def compare_growth(context: Context) -> Comparison:
-    """Test |u_t|_1 <= |u_0|_1 exp(2 int G) at every frame.
+    """Test |u_t|_1 <= |u_0|_1 exp(2 int_0^t G) at every frame but the first.
 
-    Open where |u_t|_1 is between the bounds of int G that the frames give.
+    Frames give a lower and an upper bound of int G. A frame holds by the lower one, fails by the
+    upper one, and is open where |u_t|_1 is between.
     """
     u = u_norms(context.run)
     with np.errstate(over="ignore"):
@@ -221,9 +240,10 @@ def compare_growth(context: Context) -> Comparison:
 
 
 def compare_size(context: Context) -> Comparison:
-    """Test sup over s <= t of |u_s|_1 <= (8 R4 + 2)|ub|_1 + 32 at every frame.
+    """Test max over s <= t of |u_s|_1 <= (8 R4 + 2)|ub|_1 + 32 at every frame.
 
-    R4 = D(ub, u0)/|ub|_1 and ub = c pbar are those of t, so that the bound grows with ln t.
+    R4 = D(ub, u_0)/|ub|_1 and ub are those of t, so that the bound grows with ln t. Frames without
+    a `target_scale` are open.
     """
     c, divergence = target_scale(context), target_kl(context)
     bound = 8.0 * divergence + 2.0 * c + 32.0
@@ -233,8 +253,10 @@ def compare_size(context: Context) -> Comparison:
 def compare_regret(context: Context) -> Comparison:
     """Test the regret bound at the last frame.
 
-    (|u_t|/8) 1[|u_t| >= 2|ub|] + 2 int L_s(u_s) <= D(ub, u0) + 2 int L_s(ub). The left integral is
-    taken from below and the right one from above (rectangles).
+    (|u_t|/8) 1[|u_t| >= 2|ub|] + 2 int L_s(u_s) <= D(ub, u_0) + 2 int L_s(ub), norms |.|_1. L_s(u)
+    is the mean of the logistic loss of <u, z_i(s)>, and ub that of the last frame. The left
+    integral is taken from below, the right one from above (rectangles between frames). Undecided if
+    ub is not known or t overflows.
     """
     run = context.run
     c = float(target_scale(context)[-1])
@@ -254,14 +276,15 @@ def compare_regret(context: Context) -> Comparison:
 
 
 def lemma_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemmas 3.3 to 3.5: the paper's, and gamma > 0 along the run."""
+    """Return `standing_hypotheses` and `positive_running_margin`, those of Lemmas 3.3 to 3.5."""
     return (*standing_hypotheses(context), positive_running_margin(context))
 
 
 def compare_margin_after_first_time(context: Context) -> Comparison:
     """Test the hard margin >= gamma/(4 (1 + R4)) for t >= t_1.
 
-    It is half of min <z_i, u>/|u|_1. gamma and R4 are those of t (`running_gamma`, `target_kl`).
+    The hard margin is half of min_i <z_i, u>/|u|_1. gamma is `running_gamma` and R4 = D(ub,
+    u_0)/|ub|_1, both at the same frame.
     """
     with np.errstate(invalid="ignore"):
         ratio = target_kl(context) / target_scale(context)
@@ -275,7 +298,11 @@ def compare_margin_after_first_time(context: Context) -> Comparison:
 
 
 def compare_smoothed_margin(context: Context) -> Comparison:
-    """Test psi/|u| >= gamma - (1 + 2 ln n)/|u| - D(|u| pbar, u0)/(|u| xi) for t >= t_1."""
+    """Test psi/|u| >= gamma - (1 + 2 ln n)/|u| - D(|u| pbar, u_0)/(|u| xi) for t >= t_1.
+
+    |u| is |u_t|_1, psi = l^-1(sum_i l(p_i)), and xi = int (1/n)/(1 + e^psi) from t_1 on, from below
+    (rectangles). Numbers are halved: the smoothed margin psi/|W|^2 is half of psi/|u|.
+    """
     run, frames = context.run, frames_after_first_time(context)
     reason = why_not_yet(context)
     n, u, pbar = run.dataset.n, u_norms(run), reference_distribution(run)

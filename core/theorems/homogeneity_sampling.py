@@ -1,4 +1,9 @@
-"""homogeneity, Lemma B.1: the neurons of a wide start carry a good measure."""
+"""homogeneity, Lemma B.1: the neurons of a wide start carry a good measure.
+
+A measure u >= 0 (m,) on m neurons has the margin min_i <u, z_i> over n examples in R^d, z_i the
+signed features of the start (`start_features`). 1/m is the vector of m entries 1/m, and gamma or
+gamma_D the margin of `population_gamma`.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +26,19 @@ REACHED = 1e-6  # of gamma/4: tolerated deficit of the margin of the computed me
 
 
 def can_sample(run: Run) -> bool:
-    """Return True for the normalised network with two classes and n m <= MOST_VALUES."""
+    """Return True for the normalised network with two classes and n m <= MOST_VALUES.
+
+    Any loss and dynamics.
+    """
     small = run.dataset.n * run.network.m <= MOST_VALUES
     return run.network.kind == "normalised" and run.dataset.classes == 2 and small
 
 
 def measure_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma B.1: |x_i| <= 1, start, gamma_D > 0, d >= 2, and width."""
+    """Return the hypotheses of Lemma B.1: |x_i| <= 1, start, gamma_D > 0, d >= 2, and width.
+
+    m >= 2^10 ln^2(2 n/(delta gamma)) (8/gamma)^(2d-2); undecided if gamma_D is not known.
+    """
     run, gamma = context.run, population_gamma(context)
     d, needed = run.dataset.d, common.NAN
     if gamma > 0.0:
@@ -48,8 +59,9 @@ def measure_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 class NearestMeasure:
     """Measure u (m,) of a margin that is nearest to 1/m, and its divergence D(u, 1/m).
 
-    `divergence` is infinite if no measure has the margin. `ceiling` is a proved upper bound of
-    max over 0 <= u <= 1/sqrt(m) of min_i <u, z_i>.
+    `divergence` is infinite if no measure with the margin was found. `u` then misses the margin.
+    `ceiling` is a proved upper bound of max over 0 <= u <= 1/sqrt(m) of min_i <u, z_i>, NaN if the
+    search found none.
     """
 
     divergence: float
@@ -58,11 +70,12 @@ class NearestMeasure:
 
 
 def nearest_measure(Z: Array, margin: float) -> NearestMeasure:
-    """Minimise D(u, 1/m) over <u, z_i> >= margin and 0 <= u <= 1/sqrt(m), for Z (n, m).
+    """Minimise D(u, 1/m) over <u, z_i> >= margin and 0 <= u_j <= 1/sqrt(m), for Z (n, m).
 
-    D(u, v) = <u, ln(u/v)> + <1, v - u>. By its dual: u_j = min(e^s_j/m, 1/sqrt m),
-    s = Z' lambda, and lambda >= 0 maximises margin sum lambda + sum_j [u_j ln(m u_j) - u_j + 1/m -
-    u_j s_j]. Any lambda bounds all margins by sum_j max(s_j, 0)/(sqrt(m) sum lambda).
+    Rows of Z are z_i. The margin may be missed by one part in 1e6. D(u, v) = <u, ln(u/v)> + <1, v -
+    u>. By its dual: u_j = min(e^s_j/m, 1/sqrt m), s = Z' lambda, and lambda >= 0 maximises margin
+    sum lambda + sum_j [u_j ln(m u_j) - u_j + 1/m - u_j s_j]. Any lambda bounds all margins by
+    sum_j max(s_j, 0)/(sqrt(m) sum lambda).
     """
     from scipy.optimize import minimize  # slow to load
     from scipy.special import xlogy
@@ -72,11 +85,13 @@ def nearest_measure(Z: Array, margin: float) -> NearestMeasure:
     cap = 1.0 / math.sqrt(m)
 
     def measure(multipliers: Array) -> tuple[Array, Array]:
+        """Return s = Z' lambda and the measure u of these multipliers lambda, both (m,)."""
         s = multipliers @ Z
         # Where e^s would overflow, `cap` is smaller anyway.
         return s, np.minimum(np.exp(np.minimum(s, 700.0)) / m, cap)
 
     def negative(multipliers: Array) -> tuple[float, Array]:
+        """Return the negative dual value and its gradient (n,) in the multipliers."""
         s, u = measure(multipliers)
         value = margin * multipliers.sum() + (xlogy(u, m * u) - u + 1.0 / m - u * s).sum()
         return -float(value), Z @ u - margin
@@ -85,6 +100,7 @@ def nearest_measure(Z: Array, margin: float) -> NearestMeasure:
     largest = max(1.0, m * (cap * math.log(m * cap) - cap) + 1.0)
 
     def stop(intermediate_result: Any) -> None:
+        """Stop the search once the dual value shows that no measure has the margin."""
         if -intermediate_result.fun > 1.001 * largest:
             raise StopIteration
 
@@ -126,9 +142,11 @@ def start_features(run: Run) -> Array:
 
 
 def compare_nearest_measure(context: Context) -> Comparison:
-    """Test that the least D(u, 1/m) of the start's measures is at most (d - 1) ln(48/gamma).
+    """Test the least D(u, 1/m) of the start's measures of margin gamma/4 <= (d - 1) ln(48/gamma).
 
-    If no measure has the margin gamma/4, test that the largest one, from above, is >= gamma/4.
+    If no measure has the margin gamma/4, test the `ceiling` of margins >= gamma/4 instead, which is
+    violated. Undecided if gamma is not known, or the search ends without either. The run caches the
+    measure.
     """
     run, gamma = context.run, population_gamma(context)
     if not gamma > 0.0:
@@ -149,7 +167,10 @@ def compare_nearest_measure(context: Context) -> Comparison:
 
 @cached_per_run
 def _measures_of(run: Run) -> dict[float, NearestMeasure]:
-    """Return the run's cache of nearest measures by gamma, which changes with known margins."""
+    """Return the run's mutable cache of nearest measures by gamma, empty at the first call.
+
+    gamma changes with known margins.
+    """
     return {}
 
 

@@ -56,9 +56,9 @@ STATEMENTS: Registry[Statement] = Registry(
 
 
 def applicable_statements(run: Run) -> tuple[Statement, ...]:
-    """Return the statements about a run's data, network, loss and dynamics; none without frames.
+    """Return the statements that apply to a run, in the order of the registry.
 
-    All of them are about labels: none applies to real targets.
+    None for a run without frames, or with real targets instead of labels.
     """
     if run.frames == 0 or run.dataset.real:
         return ()
@@ -80,13 +80,14 @@ def assess_all(
     margins : mapping of str to ReferenceMargin
         Reference margins computed so far, by name.
     delta : float
-        Probability with which a statement about random starts may fail.
+        Probability with which a statement about random starts or data may fail, in (0, 1).
     watch : CancelToken, optional
         Cancellation token, checked between statements and between frames.
 
     Returns
     -------
     list of Assessment
+        In the order of the registry; empty if no statement applies.
 
     Raises
     ------

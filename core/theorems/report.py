@@ -16,7 +16,7 @@ from core.theorems.statement import Assessment
 @final
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Text form of numbers and moments (log10 t, or steps)."""
+    """Text form of numbers, and of moments: `moment` takes log10 t, and True if t counts steps."""
 
     number: Callable[[float], str] = format_number
     moment: Callable[[float, bool], str] = time_text
@@ -26,10 +26,11 @@ PLAIN = Style()
 
 
 def timing_words(one: Assessment, style: Style = PLAIN) -> str:
-    """Return the time and slack of a conclusion in words; "" if neither is known.
+    """Return the time and slack of a conclusion in words; "" if neither is known, or for an O(.).
 
     The time is that from which on it holds, or of its first failure. The slack is the distance of
-    bound and measured value, in the units of the statement, with their ratio.
+    bound and measured value, in the units of the statement, with their ratio and the moment of
+    these numbers. A conclusion that belongs to no time has no other moment.
     """
     comparison, timing = one.comparison, one.timing
     if not one.statement.constants:
@@ -48,7 +49,10 @@ def timing_words(one: Assessment, style: Style = PLAIN) -> str:
 
 
 def _slack(one: Assessment, style: Style, least: str = "") -> str:
-    """Return the slack in words, with the ratio if both sides are positive."""
+    """Return the slack in words, after the word `least`; "" unless the slack is finite.
+
+    The ratio of `Comparison.ratio` follows if both sides are positive.
+    """
     slack, ratio = one.comparison.slack, one.comparison.ratio
     if not math.isfinite(slack):
         return ""
@@ -104,7 +108,7 @@ class Report:
     text : str
         The statement.
     verdict : str
-        "holds", "violated", "not decided", or a variant of these.
+        Value of a `Verdict`, such as "holds", "violated", "not decided" or "no constant stated".
     hypotheses : tuple of Hypothesis
         Conditions of the statement.
     sense : str
@@ -112,17 +116,17 @@ class Report:
     bound, measured : float
         Compared numbers, in the units of the statement; NaN where there is none.
     slack : float
-        Room between both, below 0 where the bound is violated; NaN where there is none.
+        Room between both, below 0 where the bound is violated; NaN if one number is NaN.
     ratio : float
-        Larger of both over the smaller where the bound holds, below 1 where not; NaN where one is
-        not positive.
+        `bound`/`measured` for "<=", the inverse for ">=": below 1 where the bound is violated. NaN
+        unless both are positive.
     times : mapping of str to float or None
         Moments as log10 t, -inf for t = 0 and None for no moment: `told` (of the numbers),
         `holds_from` and `first_violated`.
     when : str
-        The moments and the slack in words.
+        The moments and the slack in words (`timing_words`); "" if neither is known.
     why : str
-        Reason of a verdict that needs one.
+        Reason of an undecided verdict, or a remark; "" for none.
     slip : str
         Error in the paper's printed text; "" for none.
     """
@@ -144,7 +148,10 @@ class Report:
 
     @property
     def holds(self) -> bool | None:
-        """True if the conclusion holds, whatever the hypotheses; None if undecided."""
+        """True or False if the conclusion holds or is violated, whatever the hypotheses; else None.
+
+        None also for statements without a constant, and for a printed constant that does not hold.
+        """
         if self.verdict.startswith("holds"):
             return True
         return False if self.verdict.startswith("violated") else None
@@ -155,9 +162,11 @@ class Report:
         return result
 
     def __repr__(self) -> str:
+        """Return source, name and verdict in angle brackets."""
         return f"<{self.source}, {self.name}: {self.verdict}>"
 
     def __str__(self) -> str:
+        """Return source, name and verdict, then text, numbers, reason and hypotheses on lines."""
         lines = [f"{self.source}, {self.name}: {self.verdict}", _line(self.text)]
         if self.when:
             lines.append(_line(self.when[0].upper() + self.when[1:]))
@@ -179,6 +188,7 @@ class Report:
 
 
 def _line(text: str) -> str:
+    """Return the text wrapped at `WIDTH` columns, indented by 4, continued lines by 6."""
     return textwrap.fill(text, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
 
 

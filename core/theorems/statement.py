@@ -18,7 +18,7 @@ from core.theorems.states import State, States
 from core.theorems.timing import NO_TIME, Timing, make_timing
 
 Array = NDArray[np.float64]
-DELTA = 0.05  # default of the user's failure probability
+DELTA = 0.05  # default of delta, the user's failure probability of random statements
 NAN = float("nan")
 ROUNDING = states.ROUNDING
 UNCHECKED = 1e-4  # margins of a flow are accurate to a third of this
@@ -26,7 +26,11 @@ UNCHECKED = 1e-4  # margins of a flow are accurate to a third of this
 
 @final
 class Verdict(Enum):
-    """Judgement of a statement on a run."""
+    """Judgement of a statement on a run; the value is the verdict in words.
+
+    HOLDS and VIOLATED need all hypotheses met. HOLDS_ANYWAY and VIOLATED_NOT_MET are the same for
+    hypotheses that fail or are undecided.
+    """
 
     HOLDS = "holds"
     HOLDS_ANYWAY = "holds although the hypotheses are not met"
@@ -43,8 +47,8 @@ class Hypothesis:
     """Condition of a statement: the needed and the present value, in words with the numbers.
 
     `met` is None if undecided (a margin that is not known, data from a file). `at` (T,) is the
-    state at each frame, the last of which is `met`; None for a condition that is the same at all
-    times.
+    state at each frame, the last of which agrees with `met`; None for a condition that is the same
+    at all times.
     """
 
     text: str
@@ -54,7 +58,7 @@ class Hypothesis:
     at: States | None = field(default=None, compare=False, repr=False)
 
     def states(self) -> Any:
-        """Return the condition's state, or the states of all frames (T,)."""
+        """Return `at`, the states of all T frames; the single state of `met` if `at` is None."""
         return states.state_of(self.met) if self.at is None else self.at
 
 
@@ -63,12 +67,13 @@ class Hypothesis:
 class Comparison:
     """Measured value and its bound.
 
-    `sense` is "<=" or ">=": measured `sense` bound. `bound_trace` and `measured_trace` (T,) follow
-    the run if both have a value at every frame, in the view named by `view` (an observable's name,
-    or "margins"); NaN at frames of which the statement says nothing. `holds` is None if undecided,
-    for the reason `why`. `states` (T,) are those of each frame, None for a comparison that belongs
-    to no time. `frame` is the one that `bound` and `measured` belong to, -1 for the last one, None
-    for none. `limit`: only the last frame decides.
+    `sense` is "<=" or ">=": measured `sense` bound. `bound_trace` and `measured_trace` (T,) are
+    both values at every frame, None for a single number. `view` names the plot that shows them: an
+    observable, "margins", or "" for none. `bound_trace` is NaN at frames of which the statement
+    says nothing. `holds` is None if undecided; `why` gives the reason, or a remark. `states` (T,)
+    are those of each frame, None for a comparison that belongs to no time. `frame` is the index
+    that `bound` and `measured` belong to, -1 for the last frame, None for none. An index counts
+    from t = 0, also where traces of a continued run do not. `limit`: only the last frame decides.
     """
 
     sense: str
@@ -85,18 +90,18 @@ class Comparison:
 
     @property
     def is_final_only(self) -> bool:
-        """True for a comparison of the last frame, and of no other."""
+        """True if `frame` is -1 and no frame has a state, so that earlier frames are unknown."""
         return self.states is None and self.frame == -1
 
     @property
     def slack(self) -> float:
-        """Room left, in the units of the statement; negative if the bound is missed."""
+        """Bound - measured for "<=", measured - bound for ">="; negative if the bound is missed."""
         sign = 1.0 if self.sense == "<=" else -1.0
         return sign * (self.bound - self.measured)
 
     @property
     def ratio(self) -> float:
-        """Larger of bound and measured over the smaller if it holds, the inverse if not.
+        """Bound/measured for "<=", measured/bound for ">="; below 1 if the bound is missed.
 
         NaN unless both are positive.
         """
@@ -111,11 +116,13 @@ class Comparison:
 class Statement:
     """Theorem, lemma or proposition, or one item of it, with the paper's own numbering.
 
-    `applies` decides which runs it is about, and `where` describes these runs. `text` is one short
-    sentence, `formula` is TeX for matplotlib's mathtext without dollar signs. `slip` is the error
-    of the printed text, and what is evaluated instead; `printed` is true if the printed constant,
-    known to be wrong, is evaluated (Example 4.1 of homogeneity). `constants` is false for
-    conclusions with O(.), which get no verdict.
+    `source` is the paper's short name, and may add a place after a comma; `name` is the number in
+    the paper. `applies` decides which runs the statement is about, and `where` describes these
+    runs. `text` is one short sentence, `formula` is TeX for matplotlib's mathtext without dollar
+    signs. `hypotheses` and `compare` evaluate conditions and conclusion on a run. `slip` is the
+    error of the printed text, and what is evaluated instead; "" for none. `printed` is true if the
+    printed constant, known to be wrong, is evaluated (Example 4.1 of homogeneity). `constants` is
+    false for conclusions with O(.), which get no verdict.
     """
 
     source: str
@@ -132,24 +139,25 @@ class Statement:
 
     @property
     def paper(self) -> str:
-        """Paper of the statement, the first part of `source`."""
+        """Paper of the statement: `source` up to its first comma."""
         return self.source.partition(",")[0].strip()
 
     @property
     def key(self) -> str:
-        """Unique name: two papers may both have a Lemma 2.3."""
+        """Unique key "paper name": two papers may both have a Lemma 2.3."""
         return f"{self.paper} {self.name}"
 
     def full_name(self) -> str:
-        """Return the paper and its numbering, a unique name."""
+        """Return "source, name", which is unique and the key of the registry."""
         return f"{self.source}, {self.name}"
 
 
 def proved_below(margin: ReferenceMargin) -> bool:
     """Return True if the lower end of a reference margin is proved, so that a statement may use it.
 
-    The lower end of a certified bracket is. Otherwise a margin of the examples themselves is one
-    that was reached; that of gamma_ntk, an expectation over neurons, is only that of a sample.
+    True for a certified bracket, and for every margin whose bracket cannot fail by chance: some
+    predictor attained its lower end. False for gamma_ntk from drawn neurons, known with some
+    probability only. Also True for a bracket without a number (`lower` checks that).
     """
     return margin.bracket.certified or margin.reference.failure == 0.0
 
@@ -159,8 +167,8 @@ def proved_below(margin: ReferenceMargin) -> bool:
 class Context:
     """A run and the inputs of its judgement: reference margins by name, and delta.
 
-    A margin that was not computed (yet) is missing from `margins`. The watch is checked between
-    frames.
+    A margin that was not computed (yet) is missing from `margins`. `delta` is the probability with
+    which a statement about random starts or data may fail. `watch` is checked between frames.
     """
 
     run: Run
@@ -169,18 +177,24 @@ class Context:
     watch: CancelToken | None = None
 
     def lower(self, name: str) -> float:
-        """Return the proved lower end of a reference margin; NaN if unknown or unproved."""
+        """Return the proved lower end of a reference margin; NaN if unknown, unproved or zero.
+
+        A margin that is proved to be zero has a bracket without a number, and gives NaN too.
+        """
         margin = self.margins.get(name)
         proved = margin is not None and margin.bracket.exists and proved_below(margin)
         return margin.bracket.lower if margin is not None and proved else NAN
 
     def upper(self, name: str) -> float:
-        """Return the upper end of a reference margin, proved or not; NaN if unknown."""
+        """Return the upper end of a reference margin, proved or not; NaN if unknown or zero."""
         margin = self.margins.get(name)
         return margin.bracket.upper if margin is not None and margin.bracket.exists else NAN
 
     def is_proved(self, name: str) -> bool:
-        """Return True if both ends of a reference margin are proved."""
+        """Return True if both ends of a reference margin are proved; False if not computed.
+
+        True also for a margin that is proved to be zero.
+        """
         margin = self.margins.get(name)
         # Not `proved_below`: a violation needs the upper end too, which only a certificate proves.
         return margin is not None and margin.bracket.certified
@@ -211,8 +225,8 @@ class Context:
 class Assessment:
     """A statement judged on a run.
 
-    `premises` (T,) is the state of all hypotheses together at the frames of the run's own file;
-    None if not requested.
+    `premises` (T,) is the state of all hypotheses together at the frames of the run's own file,
+    without earlier frames of a run that it continues; None if not requested.
     """
 
     statement: Statement
@@ -225,20 +239,21 @@ class Assessment:
 
     @property
     def has_times(self) -> bool:
-        """True if the statement is about time, in a way that a run can decide."""
+        """True if the comparison has a state at each frame, and the conclusion is no O(.)."""
         return self.statement.constants and self.comparison.states is not None
 
     @property
     def is_decided_at_end(self) -> bool:
-        """True if the last frame alone decides, and nothing is known of the others."""
+        """True if the conclusion is no O(.), and `Comparison.is_final_only`."""
         return self.statement.constants and self.comparison.is_final_only
 
 
 def assess(statement: Statement, context: Context) -> Assessment:
     """Judge one statement.
 
-    Undecided hypotheses count as not met; a statement that is violated is then "violated with
-    hypotheses not met". A statement whose printed constant is known to be wrong gets `TEXT_SLIP`.
+    Undecided hypotheses count as not met: a violated statement is then "violated with hypotheses
+    not met", and one that holds is "holds although the hypotheses are not met". The timing covers
+    all frames of the context's run. Premises, traces and states have those of its own file alone.
     """
     hypotheses = statement.hypotheses(context)
     run = context.run
@@ -256,9 +271,10 @@ def assess(statement: Statement, context: Context) -> Assessment:
 def allow_integration_error(run: Run, comparison: Comparison) -> Comparison:
     """Judge a comparison of margins along a flow against the flow's own integration error.
 
-    The comparison holds, with a remark, if it falls short of its bound at no frame by more than the
-    error there, and that of the frame before. Runs whose steps were not checked (older files, the
-    exact mirror flow) decide nothing if they fall short by less than `UNCHECKED`.
+    Only a violation in the view "margins", with traces and without `limit`, of a run integrated in
+    ln t changes. It holds, with a remark in `why`, if no frame falls short by more than the error
+    there plus that of the frame before. Without any error estimate (older files, the exact mirror
+    flow) it is undecided if no frame falls short by `UNCHECKED` or more. States change likewise.
     """
     bound, measured = comparison.bound_trace, comparison.measured_trace
     is_violated = (
@@ -300,7 +316,7 @@ def allow_integration_error(run: Run, comparison: Comparison) -> Comparison:
 def _errors(run: Run, count: int) -> Array:
     """Return the integration error at each frame, (count,).
 
-    Zeros if the run has none, or if a trace of `count` values is not one of the run's frames.
+    Zeros if the run has no estimate, or if `count` is not its number of frames; 0 where NaN.
     """
     from core.observables.registry import OBSERVABLES
 
@@ -311,7 +327,10 @@ def _errors(run: Run, count: int) -> Array:
 
 
 def _at_own_frames(comparison: Comparison, before: int) -> Comparison:
-    """Return the comparison with traces at the frames of a continued run's own file."""
+    """Return the comparison with traces and states cut to the frames from index `before` on.
+
+    `before` counts the frames before a continued run's own file. `frame` is not shifted.
+    """
     if before == 0:
         return comparison
     own = comparison
@@ -324,6 +343,10 @@ def _at_own_frames(comparison: Comparison, before: int) -> Comparison:
 def _verdict(
     statement: Statement, hypotheses: tuple[Hypothesis, ...], comparison: Comparison
 ) -> Verdict:
+    """Return the verdict; an undecided hypothesis counts as not met.
+
+    `TEXT_SLIP` needs a violated conclusion, all hypotheses met, and a statement that is `printed`.
+    """
     # First: a conclusion with O(.) can neither hold nor be violated.
     if not statement.constants:
         return Verdict.NO_CONSTANT

@@ -21,7 +21,11 @@ ROUNDING = 1e-9  # relative tolerance
 
 @final
 class State(IntEnum):
-    """State of a condition at one frame. `SILENT`: the statement says nothing of such a time."""
+    """State of a condition at one frame.
+
+    `OPEN`: undecided, such as by an unknown number. `SILENT`: the statement says nothing of such a
+    time.
+    """
 
     FAILS = 0
     HOLDS = 1
@@ -52,8 +56,9 @@ def relative_room(sense: str, bound: Array, measured: Array) -> Array:
     Returns
     -------
     array (T,)
-        Room over the larger absolute value of both; negative if the bound is missed, NaN if
-        unknown.
+        Signed distance to the bound over the larger absolute value of both: in [-2, 2], negative
+        if the bound is missed. 0 if both are 0, NaN if one is NaN. With an infinite value 1 if the
+        bound demands nothing (inf for "<=", -inf for ">="), else -1.
 
     Examples
     --------
@@ -71,7 +76,7 @@ def relative_room(sense: str, bound: Array, measured: Array) -> Array:
 
 
 def frame_states(sense: str, bound: Array, measured: Array, mask: NDArray[np.bool_]) -> States:
-    """Return the state of each frame of a bound.
+    """Return the state of each frame of a bound, which holds up to a relative room of `ROUNDING`.
 
     Parameters
     ----------
@@ -100,7 +105,7 @@ def frame_states(sense: str, bound: Array, measured: Array, mask: NDArray[np.boo
 
 
 def has_held(states: States) -> bool | None:
-    """Return True if a claim about all times holds; None if no frame decides it.
+    """Return False if some frame FAILS, else True if some frame HOLDS; None if neither does.
 
     >>> has_held(np.array([3, 1, 2])), has_held(np.array([1, 0])), has_held(np.array([3, 2]))
     (True, False, None)
@@ -113,9 +118,11 @@ def has_held(states: States) -> bool | None:
 def decide_on_finite_frames(
     states: States, finite: NDArray[np.bool_]
 ) -> tuple[bool | None, States]:
-    """Return `has_held` and the states, decided by frames with two finite numbers alone.
+    """Return `has_held` and a copy of the states, decided by frames with two finite numbers alone.
 
-    A frame that fails by an infinite number is left open, and then nothing is said to hold.
+    A frame that fails by an infinite number becomes OPEN. The result is then None unless a finite
+    frame fails, and also None if no finite frame holds. For None, frames that hold by an infinite
+    number become OPEN too.
 
     >>> decide_on_finite_frames(np.array([1, 1]), np.array([False, True]))[0]
     True
@@ -132,7 +139,10 @@ def decide_on_finite_frames(
 
 
 def combine_states(conditions: Iterable[Any], frames: int) -> States:
-    """Return the state of several conditions together, (T,): each is one state, or (T,).
+    """Return the state of several conditions together, (frames,).
+
+    Each condition is one state or (frames,). At a frame FAILS prevails, then SILENT, OPEN, HOLDS.
+    Without conditions all frames HOLD.
 
     >>> combine_states([State.HOLDS, np.array([0, 1, 1]), np.array([2, 1, 2])], 3).tolist()
     [0, 1, 2]
@@ -147,7 +157,7 @@ def combine_states(conditions: Iterable[Any], frames: int) -> States:
 
 
 def state_of(met: bool | None) -> State:
-    """Return the state of a condition that is the same at all times.
+    """Return the state of a condition: HOLDS for True, FAILS for False, OPEN for None.
 
     >>> state_of(True).name, state_of(None).name
     ('HOLDS', 'OPEN')
@@ -156,12 +166,12 @@ def state_of(met: bool | None) -> State:
 
 
 def met_of(state: int) -> bool | None:
-    """Invert `state_of`."""
+    """Return True for HOLDS, False for FAILS, and None for OPEN and SILENT."""
     return None if state in (State.OPEN, State.SILENT) else state == State.HOLDS
 
 
 def equal_value_ranges(values: NDArray[Any]) -> list[tuple[int, int]]:
-    """Return the first and last index of each run of equal values, in order.
+    """Return first and last index, both included, of each maximal stretch of equal values.
 
     >>> equal_value_ranges(np.array([7, 7, 1]))
     [(0, 1), (2, 2)]
@@ -174,7 +184,7 @@ def equal_value_ranges(values: NDArray[Any]) -> list[tuple[int, int]]:
 
 
 def state_spans(states: States) -> tuple[Span, ...]:
-    """Return runs of frames with one state, in order.
+    """Return the maximal stretches of frames with one state, in order; none for no frames.
 
     >>> [(one.state.name, one.first, one.last) for one in state_spans(np.array([2, 0, 0, 1]))]
     [('OPEN', 0, 0), ('FAILS', 1, 2), ('HOLDS', 3, 3)]

@@ -1,4 +1,10 @@
-"""telgarsky22, section 1 and appendix A: margins of data, and the start of training."""
+"""telgarsky22, section 1 and appendix A: margins of data, and the start of training.
+
+n examples x_i in R^d, labels y_i = +-1; m neurons w_j = (a_j, v_j), W_0 the parameters at t = 0,
+delta the context's probability of failure. gamma_linear is the largest min_i y_i <u, x_i>, |u| = 1.
+gamma_gl is the largest min_i y_i f(x_i) over networks with sum_j |a_j v_j| = 1, twice the best one
+over |W|^2. gamma_ntk is Assumption 1.3's, of the kernel at a wide start.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +48,11 @@ SEED = 19
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Transport:
-    """Bound gamma <= min_i E theta g_i, and (theta(w_j)/sqrt(m), 0) of the run's neurons."""
+    """Bound gamma <= min_i E theta g_i, g_i = y_i relu(<v, x_i>) 1[|w| < 2], and a direction.
+
+    `direction` (size,) is flat like the run's parameters: theta(w_j)/sqrt(m) for a_j, 0 for V.
+    `gamma` holds with probability 1 - FAILURE, and may be negative.
+    """
 
     gamma: float
     direction: Array
@@ -51,7 +61,7 @@ class Transport:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixture:
-    """Weights q (n,) of the examples, in the simplex, and s: theta is linear where |S| < s."""
+    """Weights q (n,) of sum 1, and s: theta = S/max(|S|, s), S = sum_i q_i y_i relu(<v, x_i>)."""
 
     q: Array
     s: float
@@ -75,13 +85,19 @@ class Mixture:
 
 
 def n_fitting_neurons(n: int) -> int:
-    """Return the number of neurons on which q is optimised: WORK/n^2, from FEWEST to MOST."""
+    """Return the number of neurons on which q is optimised: WORK/n^2, clipped to [FEWEST, MOST].
+
+    n is the number of examples.
+    """
     return int(min(max(WORK / n**2, FEWEST), MOST))
 
 
 @cached_per_run
 def outer_transport(run: Run) -> Transport:
-    """Return the transport for a run's examples; gamma NaN, direction 0 if no q exists."""
+    """Return the transport for a run's examples and start, computed once a run.
+
+    The run's network must be the standard one. gamma is NaN and the direction 0 if no q exists.
+    """
     x, y, m = run.dataset.x, run.dataset.y, run.network.m
     parts = run.network.unpack(run.origin)
     try:
@@ -99,10 +115,10 @@ def outer_transport(run: Run) -> Transport:
 
 
 def sample_features(x: Array, count: int, seed: int) -> Iterator[Array]:
-    """Yield blocks of random neurons' features relu(<v, x_i>) 1[|(a, v)| < 2].
+    """Yield blocks of random neurons' features relu(<v, x_i>) 1[|(a, v)| < 2], without labels y_i.
 
     a ~ N(0, 1) and v ~ N(0, I/d). Only the part of v in the span of the examples is drawn, and the
-    length of the rest.
+    length of the rest. Equal arguments give equal blocks.
 
     Parameters
     ----------
@@ -116,7 +132,7 @@ def sample_features(x: Array, count: int, seed: int) -> Iterator[Array]:
     Yields
     ------
     array (B, n)
-        B is at most `BLOCK`.
+        One row a neuron; B is `BLOCK`, less in the last block.
     """
     n, d = x.shape
     points = gram_coordinates(x @ x.T) if n < d else x
@@ -134,10 +150,11 @@ def sample_features(x: Array, count: int, seed: int) -> Iterator[Array]:
 
 
 def fit_mixture(G: Array) -> Mixture:
-    """Return the q and s whose theta has the largest margin min_i mean_j theta_j G_ji.
+    """Return the tried q and s whose theta has the largest margin min_i mean_j theta_j G_ji.
 
     q nearly minimises the Huber loss of S_j = sum_i q_i G_ji over the simplex. Reweighted least
-    squares give a q in each of `ROUNDS` rounds; each is tried with every s of `SHARP`.
+    squares give a q in each of `ROUNDS` rounds; each is tried with every s of `SHARP`, fractions of
+    SMOOTH mean_j |S_j|. Raises ArithmeticError if a least-squares problem has no end.
 
     Parameters
     ----------
@@ -176,6 +193,7 @@ def margin_lower_bound(x: Array, y: Array, mixture: Mixture) -> float:
     Returns
     -------
     float
+        May be negative.
     """
     n, total, squares = x.shape[0], 0.0, 0.0
     for block in sample_features(x, FRESH, SEED + 1):
@@ -198,7 +216,10 @@ GAUSSIAN = "a ~ N(0, 1/m), V ~ N(0, I/d)"
 
 
 def is_two_parity(run: Run) -> bool:
-    """Return True for 2-parity with the uniform law on all corners (no frozen bit)."""
+    """Return True for the data 2-parity with the uniform law on all corners (no frozen bit).
+
+    Any network and dynamics.
+    """
     section = run.experiment.data
     if not isinstance(section, ParityData) or section.k != 2:
         return False
@@ -206,7 +227,7 @@ def is_two_parity(run: Run) -> bool:
 
 
 def has_two_classes(run: Run) -> bool:
-    """Return True for data of two classes; real targets count as two, by their signs."""
+    """Return True for data of two classes, with any network; real targets count as two classes."""
     return bool(run.dataset.classes == 2)
 
 
@@ -226,12 +247,14 @@ def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def _make_linear_comparison(
     name: str, factor: float, root_d: bool = False
 ) -> Callable[[Context], Comparison]:
-    """Return the function that compares the margin `name` with gamma_linear/factor.
+    """Return the function that tests the margin `name`, from above, >= gamma_linear/factor.
 
-    `root_d` divides the bound by sqrt d too. Without a linear margin the result is undecided.
+    `root_d` divides the bound by sqrt d too. gamma_linear is taken from below; without one the
+    result is undecided.
     """
 
     def compare(context: Context) -> Comparison:
+        """Test the upper end of the margin >= the bound."""
         scale = math.sqrt(context.run.dataset.d) if root_d else 1.0
         bound = context.lower("gamma_linear") / (factor * scale)
         linear = context.margins.get("gamma_linear")
@@ -253,12 +276,12 @@ def parity_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_parity_ntk(context: Context) -> Comparison:
-    """Test the upper end of gamma_ntk >= 1/(50 d)."""
+    """Test the upper end of gamma_ntk of the examples >= 1/(50 d); undecided if not known."""
     return common.margin_at_least(context, "gamma_ntk", 1.0 / (50.0 * context.run.dataset.d))
 
 
 def compare_parity_global(context: Context) -> Comparison:
-    """Test the upper end of gamma_gl >= 1/sqrt(8 d)."""
+    """Test the upper end of gamma_gl of the examples >= 1/sqrt(8 d); undecided if not known."""
     # A lower bound in the paper; for all corners it equals the margin (docs/theory.md, 5.4).
     bound = 1.0 / math.sqrt(8.0 * context.run.dataset.d)
     return common.margin_at_least(context, "gamma_gl", bound)
@@ -268,7 +291,7 @@ def compare_parity_global(context: Context) -> Comparison:
 
 
 def gaussian_start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses a ~ N(0, 1/m), V ~ N(0, I/d), and |x_i| <= 1."""
+    """Return the hypotheses a ~ N(0, 1/m), V ~ N(0, I/d), and |x_i| <= 1, in this order."""
     return common.paper_start(context.run, GAUSSIAN), common.unit_ball(context.run)
 
 
@@ -279,7 +302,7 @@ def norm_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_start_norms(context: Context) -> Comparison:
-    """Test the larger of |a_0|/2 and |V_0|/(2 sqrt m) <= 1."""
+    """Test the larger of |a_0|/2 and |V_0|/(2 sqrt m) <= 1, |V_0| the Frobenius norm."""
     run = context.run
     parts = run.network.unpack(run.origin)
     m = run.network.m
@@ -299,7 +322,7 @@ def compare_start_outputs(context: Context) -> Comparison:
 
 
 def is_standard(run: Run) -> bool:
-    """Return True for f = sum_j a_j relu(<v_j, x>), both trained, and `has_two_classes`."""
+    """Return True for f = sum_j a_j relu(<v_j, x>), a and V trained, and `has_two_classes`."""
     return common.standard_relu(run) and has_two_classes(run)
 
 

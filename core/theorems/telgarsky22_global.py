@@ -1,4 +1,10 @@
-"""telgarsky22, Proposition 2.6, section 3 and appendix A: margins beyond the kernel regime."""
+"""telgarsky22, Proposition 2.6, section 3 and appendix A: margins beyond the kernel regime.
+
+n examples x_i in R^d, labels y_i = +-1, m neurons. The hard margin of a frame is min_i y_i
+f(x_i)/|W|^2, the smoothed margin l^-1(sum_i l(y_i f(x_i)))/|W|^2. gamma_linear, gamma_gl (twice the
+largest hard margin of any width) and gamma_ntk are margins of the data (telgarsky22_data), gamma_nc
+and eps settings of r cones.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +27,10 @@ EXPONENTIAL = "exponential"
 
 
 def compare_limit(sense: str, bound: float, trace: common.Array, context: Context) -> Comparison:
-    """Compare a trace with a bound at its last frame; an unreached limit is undecided.
+    """Compare a trace with a bound at its last frame, as for a limit in t.
+
+    A bound that is met holds at any time. A bound that is missed is undecided before log10 t =
+    LATE, and violated from then on.
 
     Parameters
     ----------
@@ -32,7 +41,7 @@ def compare_limit(sense: str, bound: float, trace: common.Array, context: Contex
     trace : array (T,)
         Margin at each frame.
     context : Context
-        Its run must have reached log10 t = LATE for a violation.
+        Run of the trace.
 
     Returns
     -------
@@ -51,7 +60,10 @@ def compare_limit(sense: str, bound: float, trace: common.Array, context: Contex
 
 
 def is_on_two_cones(run: Run) -> bool:
-    """Return True for the standard network under flow or full-batch descent on two cones and x'."""
+    """Return True for the standard network under flow or full-batch descent on two_cones data.
+
+    Any loss.
+    """
     flow = common.follows_gradient(run)
     return common.standard_relu(run) and isinstance(run.experiment.data, TwoConesData) and flow
 
@@ -67,7 +79,8 @@ def positive_unit_data(run: Run) -> tuple[Hypothesis, Hypothesis]:
 def two_cones_data_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypotheses on the data: labels +1, |x_i| = 1, <x_i, x_j> <= -1/sqrt2 across cones.
 
-    The last example, x', belongs to neither cone.
+    The first n // 2 examples form one cone, the last example, x', belongs to neither. An empty
+    second cone meets the condition.
     """
     x, first = context.run.dataset.x[:-1], context.run.dataset.n // 2
     largest_product = float((x[:first] @ x[first:].T).max()) if x.shape[0] > first else -1.0
@@ -78,8 +91,9 @@ def two_cones_data_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of Proposition 2.6.
 
-    They are those on the data, the start, the loss, flow, a small linear margin, and the width. The
-    last two have no explicit constant and are undecided.
+    They are those on the data, a small linear margin, the start, the exponential or logistic loss,
+    flow, and the width. The linear margin and the width have no explicit constant: both are
+    undecided for every run.
     """
     run = context.run
     return (
@@ -98,7 +112,10 @@ def two_cones_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_escape(context: Context) -> Comparison:
-    """Test the last hard margin >= the linear solution's, gamma_linear/2 from above."""
+    """Test the last hard margin >= the linear solution's, gamma_linear/2 from above.
+
+    As `compare_limit`: undecided if missed before log10 t = LATE.
+    """
     # With one label u is one ReLU neuron a <v, x>, whose |W|^2 margin is half of the linear one
     # (docs/theory.md, 5.2); the text compares with the linear margin itself. The limit must exceed
     # it, and therefore its upper end.
@@ -107,14 +124,17 @@ def compare_escape(context: Context) -> Comparison:
 
 
 def lemma_a_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma A.1: labels +1, |x_i| = 1, and positive weights."""
+    """Return the hypotheses of Lemma A.1: labels +1, |x_i| = 1, and positive weights.
+
+    The last one is Assumption 1.1 with alpha_k > 0, met exactly where all labels are +1.
+    """
     labels, lengths = positive_unit_data(context.run)
     text = "Assumption 1.1 with alpha_k > 0"
     return labels, lengths, Hypothesis(text, "positive weights", "all labels are +1", labels.met)
 
 
 def compare_lemma_a_1(context: Context) -> Comparison:
-    """Test the upper end of gamma_ntk >= the lower end of gamma_gl over 8 sqrt d."""
+    """Test the upper end of gamma_ntk >= (lower end of gamma_gl)/(8 sqrt d)."""
     bound = context.lower("gamma_gl") / (8.0 * math.sqrt(context.run.dataset.d))
     return common.margin_at_least(context, "gamma_ntk", bound, "")
 
@@ -125,7 +145,7 @@ def compare_lemma_a_1(context: Context) -> Comparison:
 def is_on_cones(run: Run) -> bool:
     """Return True for the standard network with exponential loss on cones, by flow or descent.
 
-    Descent is full-batch.
+    Descent is full-batch, and the data of kind `cones`, not `two_cones`.
     """
     flow = common.follows_gradient(run)
     cones = isinstance(run.experiment.data, ConesData)
@@ -133,14 +153,17 @@ def is_on_cones(run: Run) -> bool:
 
 
 def collapse_constants(context: Context) -> tuple[float, float, int]:
-    """Return gamma_nc, eps and r as the settings of the cones promise them, not as measured."""
+    """Return gamma_nc, eps and r as the settings of the cones promise them, not as measured.
+
+    The data must be of kind `cones`.
+    """
     section = context.run.experiment.data
     assert isinstance(section, ConesData)
     return section.gamma_nc, section.eps, section.r
 
 
 def covering_width(context: Context, base: float, r: float) -> float:
-    """Return 2 base^d ln(r/delta), enough directions to come near each of r; at most e^700.
+    """Return 2 base^d ln(r/delta), enough directions to come near each of r.
 
     Parameters
     ----------
@@ -154,6 +177,7 @@ def covering_width(context: Context, base: float, r: float) -> float:
     Returns
     -------
     float
+        With 2 base^d cut at e^700, which float64 can hold.
     """
     exponent = math.log(2.0) + context.run.dataset.d * math.log(base)
     # All widths beyond float64 are equally out of reach.
@@ -163,8 +187,8 @@ def covering_width(context: Context, base: float, r: float) -> float:
 def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of Theorem 3.2.
 
-    They are |x_i| <= 1, the start, the exponential loss, flow, gamma_nc > 0, gamma_nc > eps, and
-    the width.
+    They are |x_i| <= 1, the start, the exponential loss, flow, gamma_nc > 0 of the examples, eps <
+    gamma_nc of the settings, and m >= 2 (2/eps)^d ln(r/delta).
     """
     run = context.run
     gamma, eps, r = collapse_constants(context)
@@ -181,16 +205,17 @@ def collapse_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_collapse_margin(context: Context) -> Comparison:
-    """Test the last smoothed margin >= (gamma_nc - eps)/(8 r)."""
+    """Test the last smoothed margin >= (gamma_nc - eps)/(8 r), as `compare_limit`."""
     gamma, eps, r = collapse_constants(context)
     trace = context.trace("smoothed_margin")
     return compare_limit(">=", (gamma - eps) / (8.0 * r), trace, context)
 
 
 def compare_collapse_error(context: Context) -> Comparison:
-    """Compare the last test error with the theorem's bound, an O(.).
+    """Compare the last test error with the theorem's upper bound, an O(.) without its constant.
 
-    r^2 ln(n)^3/(n (gamma_nc - eps)^2) + ln(1/delta)/n.
+    r^2 ln(n)^3/(n (gamma_nc - eps)^2) + ln(1/delta)/n. `holds` is no verdict: the statement has
+    `constants=False`.
     """
     (gamma, eps, r), n = collapse_constants(context), context.run.dataset.n
     first = common.divide(r**2 * math.log(n) ** 3, n * (gamma - eps) ** 2)
@@ -204,7 +229,7 @@ def exponential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_potential(context: Context) -> Comparison:
-    """Test Phi <= (1/2) ln|W| at the frames where Phi is finite."""
+    """Test Phi <= (1/2) ln|W| at the frames where Phi, the observable cone_potential, is finite."""
     potential = context.trace("cone_potential")
     # (1/2) ln |W|, from the column of |W|^2.
     bound = 0.25 * np.log(context.trace("norm_squared"))
@@ -217,21 +242,28 @@ def compare_potential(context: Context) -> Comparison:
 
 
 def is_scalar_flow(run: Run) -> bool:
-    """Return True for the scalar network with exponential loss, by flow (mirror too) or descent."""
+    """Return True for the scalar network with exponential loss, by flow (mirror too) or descent.
+
+    Descent is full-batch. Any data.
+    """
     flow = common.follows_gradient(run, mirror=True)
     return run.network.kind == "scalar" and flow and run.loss.kind == EXPONENTIAL
 
 
 def population_gamma(context: Context) -> float:
-    """Return gamma_gl of Assumption 1.2, from below: that of all corners, else the sample's."""
+    """Return gamma_gl of Assumption 1.2, from below: that of all corners, else the sample's.
+
+    All corners are those of parity data (`parity_population`). NaN if neither is known.
+    """
     corners = context.lower("parity_population")
     return context.lower("gamma_gl") if math.isnan(corners) else corners
 
 
 def support_hypothesis(context: Context, text: str) -> Hypothesis:
-    """Return the hypothesis gamma_gl > 0 on the law's support: known for 2-parity.
+    """Return the hypothesis gamma_gl > 0 on the law's support.
 
-    Otherwise it is decided on the sample only if it fails there.
+    `text` is the condition in words. Met if `parity_population` is known. Otherwise it fails if
+    gamma_gl of the sample is proved zero, and is undecided if not.
     """
     corners = context.lower("parity_population")
     if not math.isnan(corners):
@@ -242,7 +274,7 @@ def support_hypothesis(context: Context, text: str) -> Hypothesis:
 
 
 def n_reference_neurons(context: Context) -> float:
-    """Return r of the reference architecture: 4 for 2-parity, else NaN."""
+    """Return r of the reference architecture: 4 for 2-parity on all corners, else NaN."""
     # The four neurons that are optimal on all corners (core.reference.global_margin).
     return 4.0 if is_two_parity(context.run) else common.NAN
 
@@ -250,8 +282,8 @@ def n_reference_neurons(context: Context) -> float:
 def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of Theorem 3.3.
 
-    They are |x_i| <= 1, the start, the exponential loss, flow, gamma_gl > 0 on the support, and the
-    width.
+    They are |x_i| <= 1, the start, the exponential loss, flow, gamma_gl > 0 on the support, and m
+    >= 2 (4/gamma_gl)^d ln(r/delta), undecided unless r (`n_reference_neurons`) is known.
     """
     run, gamma, r = context.run, population_gamma(context), n_reference_neurons(context)
     is_known = gamma > 0.0 and not math.isnan(r)
@@ -267,21 +299,22 @@ def scalar_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_scalar_margin(context: Context) -> Comparison:
-    """Test the last smoothed margin >= gamma_gl/4, by `population_gamma`."""
+    """Test the last smoothed margin >= gamma_gl/4, by `population_gamma` and `compare_limit`."""
     trace = context.trace("smoothed_margin")
     return compare_limit(">=", population_gamma(context) / 4.0, trace, context)
 
 
 def balance_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of gradient flow, and of |a_j(0)| = |b_j(0)|."""
+    """Return the hypotheses of gradient flow, and of |a_j(0)| = |b_j(0)| for all j."""
     return common.flow(context.run), common.balanced_start(context.run)
 
 
 def compare_scalar_balance(context: Context) -> Comparison:
-    """Test max_j |a_j^2 - b_j^2| / max_(s<=t) |W(s)|^2 <= its tolerance; it is zero along the flow.
+    """Test the drift of a_j^2 - b_j^2 over max_(s<=t) |W(s)|^2 <= `drift_tolerance` at each frame.
 
-    Not over |W(t)|^2: a_j^2 - b_j^2 is conserved, and with it the rounding of squares as large as
-    |W|^2 ever was. A network that vanishes, on data that it cannot fit, is rounding in the end.
+    The drift is max_j |(a_j^2 - b_j^2)(t) - (a_j^2 - b_j^2)(0)|, zero along the flow. It is not
+    taken over |W(t)|^2: rounding is that of squares as large as |W|^2 ever was. A network that
+    vanishes, on data that it cannot fit, is rounding in the end.
     """
     sizes = 2.0 * common.log_norms(context.run)
     with np.errstate(under="ignore"):

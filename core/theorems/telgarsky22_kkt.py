@@ -1,4 +1,7 @@
-"""telgarsky22, Proposition 2.6, item 1: the linear solution as a KKT point."""
+"""telgarsky22, Proposition 2.6, item 1: the linear solution as a KKT point.
+
+The problem is min |W|^2/2 subject to p_i = y_i f(x_i) >= 1, with m neurons (a_j, v_j).
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ KKT_ROOM = 1e-6  # relative tolerance of the linear solution's multipliers
 
 
 def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Proposition 2.6 on the data, and of a linear margin."""
+    """Return `two_cones_data_hypotheses` (three), and the hypothesis gamma_linear > 0."""
     separable = common.positive(context, "gamma_linear", "a linear margin of the data")
     return *two_cones_data_hypotheses(context), separable
 
 
 def linear_network(run: Run) -> Array | None:
-    """Return flat parameters with a_j = 1 and v_j = u for all j; None without a linear margin.
+    """Return flat parameters with a_j = 1 and v_j = u for all j, of the standard network.
 
     u is the direction of largest linear margin of the examples, computed from the run's data.
 
@@ -38,7 +41,7 @@ def linear_network(run: Run) -> Array | None:
     Returns
     -------
     array (size,) or None
-        Flat parameters, |u| = 1; None without a linear margin.
+        Flat parameters, |u| = 1 and not scaled to margin 1; None without a linear margin.
     """
     try:
         _, u, _ = max_margin(run.dataset.y[:, None] * run.inputs)
@@ -51,8 +54,9 @@ def linear_network(run: Run) -> Array | None:
 def compare_linear_kkt(context: Context) -> Comparison:
     """Test that `linear_network`, scaled to min p = 1, is a KKT point, up to `KKT_ROOM`.
 
-    The run's frames play no part. Multipliers are only allowed where p_i = 1 up to `KKT_ROOM`
-    (complementarity), and the relative residual is at most `KKT_ROOM`.
+    The run's frames play no part. Multipliers are only allowed where p_i <= 1 + `KKT_ROOM`
+    (complementarity), and the relative residual is compared with `KKT_ROOM`. Undecided without a
+    linear margin.
     """
     run, flat = context.run, linear_network(context.run)
     if flat is None:

@@ -1,4 +1,9 @@
-"""telgarsky22, Lemmas A.3 to A.6 and C.1: the basis of the proofs."""
+"""telgarsky22, Lemmas A.3 to A.6 and C.1: the basis of the proofs.
+
+n examples x_i in R^d, p_i = y_i f(x_i), d p_i its gradient in W, R the mean of the loss l, m
+neurons w_j = (a_j, v_j), W or u all parameters, L the degree, delta the context's probability of
+failure. The smoothed margin is l^-1(sum_i l(p_i))/|u|^L; q_i is |l'(p_i)| over its sum.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +20,13 @@ from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.statement import Comparison, Context, Hypothesis
 from core.theorems.telgarsky22_data import GAUSSIAN, WITH_THETA, of_telgarsky22, outer_transport
-from core.theorems.telgarsky22_global import (
-    EXPONENTIAL,
-    collapse_constants,
-)
+from core.theorems.telgarsky22_global import EXPONENTIAL, collapse_constants
 
 # ------------------------------------------------------------------------- Lemmas A.4, A.5, C.1
 
 
 def is_homogeneous_flow(run: Run) -> bool:
-    """Return True for a homogeneous network, exponential tail, and flow (mirror too) or descent."""
+    """Return True for a homogeneous network, exponential tail, and flow, mirror flow or descent."""
     flow = common.follows_gradient(run, mirror=True)
     return run.network.homogeneous and run.experiment.loss.exp_tailed and flow
 
@@ -46,7 +48,7 @@ def frames_after_fit(context: Context) -> Array:
 
 
 def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesis, ...]:
-    """Return the hypotheses L-homogeneity, flow, and R < l(0)/n, met from then on (`risk` is R)."""
+    """Return L-homogeneity, flow, R < l(0)/n from its first frame on; `risk` names R in words."""
     run = context.run
     needed = math.log10(run.loss.at_zero / run.dataset.n)
     smallest = np.minimum.accumulate(context.trace("log10_risk"))
@@ -55,26 +57,22 @@ def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesi
 
 
 def compare_norm_growth(context: Context) -> Comparison:
-    """Test that ln |u| falls by at most 1e-9 from frame to frame, once R < l(0)/n."""
+    """Test that ln |u| falls by at most 1e-9 from each frame of `frames_after_fit` to the next."""
     rise = np.concatenate([[0.0], np.diff(common.log_norms(context.run))])
     frames = np.concatenate([[False], frames_after_fit(context)[:-1]])
-    return common.compare_all_frames(
-        ">=", -1e-9, rise, "norm_squared", frames, "R < l(0)/n is not reached"
-    )
+    reason = "R < l(0)/n is not reached"
+    return common.compare_all_frames(">=", -1e-9, rise, "norm_squared", frames, reason)
 
 
 def compare_dual_margin(context: Context) -> Comparison:
-    """Test sum_i q_i p_i <= l^-1(sum l) + ln n, both over |u|^L, at every frame."""
+    """Test sum q_i p_i <= l^-1(sum l) + ln n, over |u|^L, at each frame; more if q is capped."""
     run = context.run
     smoothed = context.trace("smoothed_margin")
     powers = np.array([run.network.norm_power(run.parameters(k)) for k in range(run.frames)])
+    log_scales = run.network.degree * run.rho[: run.frames]
     with np.errstate(under="ignore"):
-        slack = np.exp(
-            common.log(math.log(run.dataset.n)) - run.network.degree * run.rho[: run.frames]
-        )
-    slack = slack / powers
-    # Where p is 0, for example with dead neurons, both sides are differences of
-    # numbers of size ln n.
+        slack = np.exp(common.log(math.log(run.dataset.n)) - log_scales) / powers
+    # Where p is 0, as with dead neurons, both sides are differences of numbers of size ln n.
     bound = smoothed + slack + common.ROUNDING * (np.abs(smoothed) + slack)
     dual = np.array([OBSERVABLES["dual_margin"].value_at(run, k) for k in range(run.frames)])
     # Under the temperature cap q is softer than the exact one, which increases sum q_i p_i.
@@ -90,18 +88,18 @@ def exponential_network_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def is_exponential(run: Run) -> bool:
-    """Return True for a homogeneous network with the exponential loss."""
+    """Return True for a homogeneous network with the exponential loss, under any dynamics."""
     return run.network.homogeneous and run.loss.kind == EXPONENTIAL
 
 
 def has_covering_start(run: Run) -> bool:
-    """Return True for the standard or scalar ReLU network, and a law with known directions."""
+    """Return True for the standard or scalar ReLU network on 2-parity or cones."""
     observable = OBSERVABLES["covering_radius"]
     return run.network.plain_relu and not run.network.starts_small and observable.applies(run)
 
 
 def cover_eps(context: Context) -> float:
-    """Return the least eps with m >= 2 (2/eps)^d ln(r/delta), r the number of cones, else 4."""
+    """Return the eps with m = 2 (2/eps)^d ln(r/delta), r the number of cones, else 4."""
     run = context.run
     r = collapse_constants(context)[2] if isinstance(run.experiment.data, ConesData) else 4
     ratio = run.network.m / (2.0 * common.log_term(r, context.delta))
@@ -116,18 +114,17 @@ def cover_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_covering_radius(context: Context) -> Comparison:
-    """Test max_k min_j |v_j(0)/|v_j(0)| - beta_k| <= `cover_eps`, at most 2."""
+    """Test max_k min_j |v_j(0)/|v_j(0)| - beta_k| <= min(`cover_eps`, 2), beta_k the directions."""
     measured = float(OBSERVABLES["covering_radius"].value_at(context.run, 0))
-    return common.compare_once(
-        "<=", min(cover_eps(context), 2.0), measured, "covering_radius", frame=0
-    )
+    eps = min(cover_eps(context), 2.0)
+    return common.compare_once("<=", eps, measured, "covering_radius", frame=0)
 
 
 # ------------------------------------------------------------------------------------ Lemma A.3
 
 
 def log_n_over_delta(context: Context) -> float:
-    """Return ln(n/delta)."""
+    """Return ln(n/delta), at least 0, delta the context's."""
     return float(common.log_term(context.run.dataset.n, context.delta))
 
 
@@ -154,10 +151,9 @@ def near_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def wide_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma A.3 (3): those of (1), m >= (64 ln(n/delta)/gamma)^2."""
-    needed = (
-        common.divide(64.0 * log_n_over_delta(context), outer_transport(context.run).gamma) ** 2
-    )
+    """Return the hypotheses of Lemma A.3 (3): those of (1), and m >= (64 ln(n/delta)/gamma)^2."""
+    gamma = outer_transport(context.run).gamma
+    needed = common.divide(64.0 * log_n_over_delta(context), gamma) ** 2
     width = common.width(context.run, needed, "(64 ln(n/delta)/gamma_ntk)^2")
     return *transport_hypotheses(context), width
 
@@ -204,7 +200,8 @@ def mixed_terms(context: Context, share: Array) -> Array:
 def compare_near_start(context: Context) -> Comparison:
     """Compare `mixed_terms` at r = 1 with the lower bound of (2), at every frame.
 
-    R of the bound is |W_t - W_0|, and gamma that of `outer_transport`.
+    gamma sqrt(m) - [sqrt(32 ln(n/delta)) + 4 R + 4] - [4 ln(n/delta) + 4 R + R^2], R = |W_t - W_0|
+    and gamma that of `outer_transport`.
     """
     run, gamma = context.run, outer_transport(context.run).gamma
     far, log_n = context.trace("distance"), log_n_over_delta(context)
@@ -217,7 +214,7 @@ def compare_near_start(context: Context) -> Comparison:
 def compare_wide_network(context: Context) -> Comparison:
     """Compare `mixed_terms` at r = R/8 with the lower bound of (3), at every frame.
 
-    R is max(8, |W_t - W_0|), and gamma that of `outer_transport`.
+    gamma r sqrt(m)/2 - 160 r^2, R = max(8, |W_t - W_0|) and gamma that of `outer_transport`.
     """
     run, gamma = context.run, outer_transport(context.run).gamma
     share = np.maximum(context.trace("distance"), 8.0) / 8.0
@@ -235,7 +232,7 @@ def has_potential(run: Run) -> bool:
 
 
 def potential(context: Context) -> Array:
-    """Return Phi of Theorem 3.2 or 3.3 at each frame.
+    """Return Phi of Theorem 3.2 (on cones, standard network), else of 3.3, at each frame.
 
     Parameters
     ----------
@@ -252,15 +249,16 @@ def potential(context: Context) -> Array:
 
 
 def first_finite_frame(context: Context) -> int:
-    """Return the first frame with Phi > -inf; the number of frames if none has."""
+    """Return the first frame with a finite Phi; the number of frames if Phi is finite at none."""
     finite = np.isfinite(potential(context))
     return int(finite.argmax()) if finite.any() else context.run.frames
 
 
 def least_potential_rate(context: Context) -> float:
-    """Return gammahat, from below: the least increase of Phi for int Q/n between frames.
+    """Return gammahat: the least (increase of Phi)/(int Q/n) between neighbouring frames.
 
-    Frames count from tau on, and Q = sum_i exp(-p_i). The time of the mean risk has the 1/n.
+    Frames count from tau, `first_finite_frame`, on, Q = sum_i exp(-p_i), and int Q/n is from above.
+    The time of the mean risk has the 1/n. NaN with fewer than two such frames.
     """
     tau = first_finite_frame(context)
     grown, passed = np.diff(potential(context)[tau:]), sum_bounds(context.run)[1][tau + 1 :]
@@ -269,7 +267,7 @@ def least_potential_rate(context: Context) -> float:
 
 
 def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma A.6: homogeneity, exponential loss, flow, bounds of Phi."""
+    """Return the hypotheses of Lemma A.6: homogeneity, loss, flow, Phi finite, its two bounds."""
     run, tau, gamma = context.run, first_finite_frame(context), least_potential_rate(context)
     above = (potential(context) - 0.5 * common.log_norms(run))[tau:]
     largest = float(above.max()) if above.size else common.NAN
@@ -297,9 +295,10 @@ def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def compare_promised_margin(context: Context) -> Comparison:
     """Test the best smoothed margin >= gammahat - [(1/2) ln |u_tau| - Phi_tau + ln n J]/I.
 
-    I = int Q/n and J = int (Q/n)/|u|^2 from above. From Phi_tau + gammahat I <= (1/2) ln |u_t| and
-    Lemma A.5, which bounds d (1/2) ln |u|/dt by Q/n (smoothed margin + ln n/|u|^2) in the time of
-    the mean risk; the bound tends to gammahat.
+    The best is over frames from tau to t. I = int_tau^t Q/n is from below, J = int_tau^t
+    (Q/n)/|u|^2 from above. Phi_tau + gammahat I <= (1/2) ln |u_t|, and Lemma A.5 bounds d (1/2)
+    ln |u|/dt by Q/n (smoothed margin + ln n/|u|^2) in the time of the mean risk. The bound tends to
+    gammahat, `least_potential_rate`.
     """
     run, tau = context.run, first_finite_frame(context)
     margins = context.trace("smoothed_margin")
@@ -310,10 +309,8 @@ def compare_promised_margin(context: Context) -> Comparison:
         inverse = upper * np.exp(-2.0 * np.minimum(logs[1:], logs[:-1]))
         deduction = 0.5 * logs[0] - potential(context)[tau]
         deduction = deduction + math.log(run.dataset.n) * np.cumsum(inverse)
-        total = lower.cumsum()
-        bound[tau + 1 :] = np.where(
-            total > 0.0, least_potential_rate(context) - deduction / total, np.nan
-        )
+        total, rate = lower.cumsum(), least_potential_rate(context)
+        bound[tau + 1 :] = np.where(total > 0.0, rate - deduction / total, np.nan)
     best = np.full(run.frames, np.nan)
     best[tau:] = np.fmax.accumulate(margins[tau:])
     reason = "the potential is not finite at two frames yet"

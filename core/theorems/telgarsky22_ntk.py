@@ -1,4 +1,9 @@
-"""telgarsky22, sections 1 and 2: margins in the kernel regime, and gradient flow."""
+"""telgarsky22, sections 1 and 2: margins in the kernel regime, and gradient flow.
+
+n examples x_i in R^d, m neurons (a_j, v_j), W_t all parameters at time t, R the mean of the loss l.
+The smoothed margin gs(W) is l^-1(sum_i l(y_i f(x_i)))/|W|^2. gamma_ntk is the kernel's margin, the
+law's or the sample's. ln is natural, delta the context's probability of failure.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,7 @@ from core.theorems.telgarsky22_data import GAUSSIAN, is_two_parity, of_telgarsky
 
 
 def is_exp_tailed_standard(run: Run) -> bool:
-    """Return True for f = sum_j a_j relu(<v_j, x>), both trained, and an exponential tail."""
+    """Return True for `common.standard_relu` with the logistic or exponential loss."""
     return common.standard_relu(run) and run.experiment.loss.exp_tailed
 
 
@@ -26,15 +31,16 @@ def is_flow(run: Run) -> bool:
 
 
 def sample_hypothesis(context: Context) -> Hypothesis:
-    """Return Assumption 1.3 on the run's examples: gamma_ntk > 0."""
+    """Return Assumption 1.3 on the run's examples: gamma_ntk > 0, by `common.positive`."""
     return common.positive(context, "gamma_ntk", "Assumption 1.3: gamma_ntk of the sample")
 
 
 def almost_sure_margin(context: Context) -> tuple[float, Hypothesis]:
     """Return gamma_ntk of Assumption 1.4, and the assumption.
 
-    On 2-parity the paper proves 1/(50 d) (Proposition 1.6). Otherwise the proved lower end of the
-    sample's gamma_ntk, which is at least the law's, replaces it, and the assumption is undecided.
+    On 2-parity on all corners the paper proves 1/(50 d) (Proposition 1.6), and the assumption is
+    met. Otherwise the proved lower end of the sample's gamma_ntk, which is at least the law's,
+    replaces gamma_ntk (NaN if not known), and the assumption is undecided.
     """
     text = "Assumption 1.4: gamma_ntk almost surely"
     if is_two_parity(context.run):
@@ -47,7 +53,10 @@ def almost_sure_margin(context: Context) -> tuple[float, Hypothesis]:
 
 
 def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the standing assumptions of section 1.2: |x_i| <= 1, the start, `exp_tailed`."""
+    """Return the standing assumptions of section 1.2: |x_i| <= 1, the start, `exp_tailed`.
+
+    The lemmas call them "the section's".
+    """
     run = context.run
     start = common.paper_start(run, GAUSSIAN)
     return common.unit_ball(run), start, common.exp_tailed(run)
@@ -61,11 +70,11 @@ def needed_width(factor: float, count: Any, context: Context, gamma: float) -> A
     factor : float
         Constant of the text.
     count : float or array (T,)
-        Argument of the logarithm.
+        Number such as n or t; a logarithm below 0 counts as 0.
     context : Context
         Its delta is used.
     gamma : float
-        Margin; the width is NaN unless it is positive.
+        Margin; the width is NaN unless the margin is positive.
 
     Returns
     -------
@@ -80,7 +89,11 @@ def needed_width(factor: float, count: Any, context: Context, gamma: float) -> A
 
 
 def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma 2.3: the section's, gamma_ntk, flow, and the width at t."""
+    """Return the hypotheses of Lemma 2.3: the section's, gamma_ntk, flow, and the width at t.
+
+    The width is m >= (640 ln(max(t, n)/delta)/gamma)^2 at each frame, gamma of
+    `almost_sure_margin`.
+    """
     run = context.run
     gamma, assumption = almost_sure_margin(context)
     # Printed with ln(t/delta); the proof also needs ln(n/delta): use the larger one.
@@ -95,7 +108,7 @@ def lemma_2_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_risk_with_time(context: Context) -> Comparison:
-    """Test log10 R(W_t) <= log10 of 1/(5 t) at every frame with t > 0."""
+    """Test log10 R(W_t) <= -log10(5 t) at every frame with t > 0."""
     t = common.times(context.run)
     with np.errstate(divide="ignore"):
         bound = -np.log10(5.0) - context.run.log10_time[: t.size]
@@ -112,7 +125,7 @@ def compare_flow_distance(context: Context) -> Comparison:
 
 
 def crossing_radius(context: Context) -> float:
-    """Return gamma_ntk sqrt(m)/32 from the proved lower end; NaN if that is not known."""
+    """Return gamma_ntk sqrt(m)/32 from the sample's proved lower end; NaN if not known."""
     return context.lower("gamma_ntk") * math.sqrt(context.run.network.m) / 32.0
 
 
@@ -127,7 +140,8 @@ def frames_after_crossing(context: Context) -> Array:
     Returns
     -------
     array (T,) of bool
-        False at all frames if gamma_ntk is not known.
+        True from that frame on, also where W returns. False at all frames if gamma_ntk is not known
+        or the distance is not reached.
     """
     distance = context.trace("distance")
     beyond = distance >= crossing_radius(context)
@@ -138,7 +152,9 @@ def frames_after_crossing(context: Context) -> Array:
 def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of Lemma 2.4.
 
-    The last one is a time tau with a small risk near W_0; a frame meets it from tau on.
+    They are the section's, gamma_ntk > 0 of the sample, flow, m >= 256 ln(n/delta)/gamma_ntk^2, and
+    a time tau with R(W_tau) < l(0)/n and |W_tau - W_0| <= gamma_ntk sqrt(m)/64. Frames meet the
+    last condition from tau on.
     """
     run, gamma = context.run, context.lower("gamma_ntk")
     n = run.dataset.n
@@ -160,7 +176,7 @@ def lemma_2_4_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_distance_after_crossing(context: Context) -> Comparison:
-    """Test |W_t - W_0| >= gamma_ntk sqrt(m)/32 from its first crossing on."""
+    """Test |W_t - W_0| >= gamma_ntk sqrt(m)/32 at `frames_after_crossing`."""
     frames = frames_after_crossing(context)
     reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     return common.compare_all_frames(
@@ -169,7 +185,7 @@ def compare_distance_after_crossing(context: Context) -> Comparison:
 
 
 def compare_margin_after_crossing(context: Context) -> Comparison:
-    """Test the smoothed margin >= gamma_ntk^2/4096 once |W_t - W_0| passed the distance."""
+    """Test the smoothed margin >= gamma_ntk^2/4096 at `frames_after_crossing`, gamma from below."""
     bound = common.power(context.lower("gamma_ntk"), 2) / 4096.0
     reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     trace = context.trace("smoothed_margin")
@@ -189,7 +205,8 @@ def rebalanced_margins(context: Context) -> Array:
     Returns
     -------
     array (T,)
-        Divided by |What|^2, as the smoothed margin by |W|^2; NaN if gamma_ntk is not known.
+        Divided by |What|^2, What the rebalanced parameters, as the smoothed margin by |W|^2. NaN if
+        gamma_ntk is not known.
     """
     gamma, run = context.lower("gamma_ntk"), context.run
     margins = context.trace("smoothed_margin")
@@ -204,7 +221,7 @@ def rebalanced_margins(context: Context) -> Array:
 def compare_rebalanced_margin(context: Context) -> Comparison:
     """Test gs(What) >= gamma_ntk/4096 at the first frame of `frames_after_crossing` alone.
 
-    The lemma speaks of no other time.
+    gs(What) are `rebalanced_margins`. The lemma speaks of no other time.
     """
     bound = context.lower("gamma_ntk") / 4096.0
     reason = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
@@ -217,7 +234,11 @@ def compare_rebalanced_margin(context: Context) -> Comparison:
 
 
 def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 2.2: the section's, gamma_ntk, flow, and the width."""
+    """Return the hypotheses of Theorem 2.2: the section's, gamma_ntk, flow, and the width.
+
+    gamma_ntk counts twice: `almost_sure_margin`, which the width m >= (640 ln(n/delta)/gamma)^2
+    uses, and `sample_hypothesis`.
+    """
     run = context.run
     gamma, assumption = almost_sure_margin(context)
     needed = needed_width(640.0, run.dataset.n, context, gamma)
@@ -233,12 +254,14 @@ def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def make_error_comparison(gamma_power: int) -> Callable[[Context], Comparison]:
-    """Return the function that compares the test error with an O(.), after the crossing.
+    """Return the function that compares the test error with an upper bound, an O(.).
 
-    The bound is ln(n)^3/(n gamma_ntk^power) + ln(1/delta)/n.
+    The bound is ln(n)^3/(n gamma_ntk^gamma_power) + ln(1/delta)/n, at `frames_after_crossing`.
+    `holds` is no verdict: the statements have `constants=False`.
     """
 
     def compare(context: Context) -> Comparison:
+        """Compare the test error with the bound after the crossing."""
         gamma, n = context.lower("gamma_ntk"), context.run.dataset.n
         first = common.divide(math.log(n) ** 3, n * common.power(gamma, gamma_power))
         bound = first + math.log(1.0 / context.delta) / n
@@ -251,7 +274,7 @@ def make_error_comparison(gamma_power: int) -> Callable[[Context], Comparison]:
 
 
 def lemma_2_5_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma 2.5: ball, independent examples, smoothed margin > 0."""
+    """Return the hypotheses of Lemma 2.5: |x_i| <= 1, a known law, smoothed margin > 0."""
     margin = context.trace("smoothed_margin")
     return (
         common.unit_ball(context.run),
@@ -261,7 +284,10 @@ def lemma_2_5_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_lemma_2_5(context: Context) -> Comparison:
-    """Test the test error <= ln(n)^3/(n gs^2) + ln(1/delta)/n, an O(.), where gs > 0."""
+    """Compare the test error with ln(n)^3/(n gs^2) + ln(1/delta)/n where gs > 0, an O(.).
+
+    `holds` is no verdict: the statement has `constants=False`.
+    """
     n, margin = context.run.dataset.n, context.trace("smoothed_margin")
     with np.errstate(divide="ignore", over="ignore"):
         bound = math.log(n) ** 3 / (n * margin**2) + math.log(1.0 / context.delta) / n
@@ -271,7 +297,7 @@ def compare_lemma_2_5(context: Context) -> Comparison:
 
 
 def has_test_error(run: Run) -> bool:
-    """Return True for `is_exp_tailed_standard`, with test examples or data of a known law."""
+    """Return True for `is_exp_tailed_standard`, with given test examples or a known law."""
     section = run.experiment.data
     is_error_known = run.dataset.x_test is not None or section.known_law
     return is_exp_tailed_standard(run) and is_error_known

@@ -1,4 +1,8 @@
-"""telgarsky22, Theorem 2.1: SGD in the kernel regime."""
+"""telgarsky22, Theorem 2.1: SGD in the kernel regime.
+
+m neurons, W_t the parameters after t steps of size eta, gamma_ntk or gamma the kernel's margin (of
+`almost_sure_margin`), delta the context's probability of failure.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,16 @@ from core.theorems.telgarsky22_ntk import almost_sure_margin, is_exp_tailed_stan
 
 
 def is_sgd(run: Run) -> bool:
-    """Return True for `is_exp_tailed_standard` under SGD."""
+    """Return True for `is_exp_tailed_standard` under SGD, with fresh or training examples."""
     return is_exp_tailed_standard(run) and run.experiment.dynamics.kind == "sgd"
 
 
 def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of Theorem 2.1.
 
-    They are |x_i| <= 1, the start, the logistic loss without a penalty, gamma_ntk almost surely,
-    fresh examples, the width, and the step.
+    They are |x_i| <= 1, the start, the logistic loss, no penalty, gamma_ntk almost surely, one
+    fresh example a step, m >= (64 ln(t/delta)/gamma)^2 at each frame, and eta in [gamma/(10 sqrt
+    m), gamma^2/6400], ends included. Undecided where gamma is not known.
     """
     run = context.run
     gamma, assumption = almost_sure_margin(context)
@@ -50,7 +55,7 @@ def sgd_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def compare_sgd_error(context: Context) -> Comparison:
     """Test min over s < t of the test error <= 8 ln(1/delta)/t + 2560/(t gamma^2).
 
-    t counts steps, and gamma is that of `almost_sure_margin`.
+    t counts steps, and s runs over earlier frames: the first frame is open.
     """
     gamma, _ = almost_sure_margin(context)
     steps = common.counted_steps(context.run)
@@ -62,10 +67,7 @@ def compare_sgd_error(context: Context) -> Comparison:
 
 
 def compare_sgd_distance(context: Context) -> Comparison:
-    """Test |W_t - W_0| <= 80 eta sqrt(m)/gamma at every frame.
-
-    gamma is that of `almost_sure_margin`.
-    """
+    """Test |W_t - W_0| <= 80 eta sqrt(m)/gamma at every frame; undecided if gamma is unknown."""
     gamma, _ = almost_sure_margin(context)
     run = context.run
     bound = common.divide(80.0 * common.step_size(run) * math.sqrt(run.network.m), gamma)

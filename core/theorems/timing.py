@@ -18,8 +18,8 @@ class Timing:
 
     `told`: moment of the compared numbers, which have the least room among all frames, or belong to
     one frame. `first_violated`: first frame at which the conclusion fails. `holds_from`: first
-    frame from which on the conclusion never fails again, among frames at which the statement can be
-    decided.
+    frame at which the conclusion holds and after which no frame fails. Frames that are open or
+    silent count for neither.
     """
 
     told: float | None = None
@@ -27,7 +27,9 @@ class Timing:
     holds_from: float | None = None
 
     def as_json(self) -> dict[str, str | None]:
-        """Return the moments by name, as `python -m core branch --at` reads them: JSON has no -inf.
+        """Return t by field name as text, as `python -m core branch --at` reads it; None if none.
+
+        t = 0 is "0", any other time a power of ten such as "10^2.5".
 
         >>> Timing(-np.inf, 2.5).as_json()
         {'told': '0', 'first_violated': '10^2.5', 'holds_from': None}
@@ -36,7 +38,7 @@ class Timing:
 
 
 def _moment_text(log10_time: float | None) -> str | None:
-    """Return a moment as text, to the last digit."""
+    """Return "10^" and log10 t in all its digits; "0" if not finite, None for None."""
     if log10_time is None:
         return None
     return f"10^{log10_time!r}" if np.isfinite(log10_time) else "0"
@@ -55,14 +57,14 @@ def make_timing(
     states : array (T,) or None
         State of each frame; None for a conclusion that belongs to no time.
     frame : int or None
-        Frame of the conclusion's numbers.
+        Frame of the conclusion's numbers, negative if counted from the end; None for no frame.
     log10_time : array (T,)
         log10 t of each frame.
 
     Returns
     -------
     Timing
-        Only `told` for a conclusion that belongs to no time.
+        `told` is log10 t of `frame`. The other moments are None if `states` is None.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from core.theorems.statement import Array, Context
 
 
 def least_before(values: Array) -> Array:
-    """Return the least value of a trace before each frame.
+    """Return the least value of a trace at the frames before each frame, that frame excluded.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def least_before(values: Array) -> Array:
     Returns
     -------
     array (T,)
-        min over s < t; NaN at the first frame.
+        min over s < t; NaN at the first frame, and at all frames after a NaN.
     """
     return np.concatenate([[np.nan], np.minimum.accumulate(values)[:-1]])
 
@@ -38,7 +38,7 @@ def times(run: Run) -> Array:
     Returns
     -------
     array (T,)
-        0 at the start, infinite where it overflows; see `log_times`.
+        0 at the start, infinite where t overflows; see `log_times`.
     """
     with np.errstate(over="ignore"):
         return np.asarray(10.0 ** run.log10_time[: run.frames])
@@ -82,9 +82,9 @@ def last_log10_time(run: Run) -> float:
 
 
 def log_norms(run: Run) -> Array:
-    """Return ln |W_h| of each frame.
+    """Return ln |W_h| of each frame, at the physical scale.
 
-    W_h are the parameters in which the network is homogeneous.
+    W_h are the trained parameters in which the network is homogeneous, |.| the Euclidean norm.
 
     Parameters
     ----------
@@ -94,20 +94,22 @@ def log_norms(run: Run) -> Array:
     Returns
     -------
     array (T,)
-        Of norms of any size, by the run's scale rho; -inf for a network of 0.
+        Natural logarithms, also of norms beyond float64; -inf where W_h = 0.
     """
     norms = [log(run.network.norm(run.parameters(k))) for k in range(run.frames)]
     return np.array(norms) + run.rho[: run.frames]
 
 
 def step_size(run: Run) -> float:
-    """Return the constant step eta; NaN for dynamics without one."""
+    """Return the constant step eta of the run's dynamics; NaN for dynamics without a step."""
     step = getattr(run.experiment.dynamics, "step", None)
     return NAN if step is None else float(step)
 
 
 def fitted_frames(context: Context) -> Array:
-    """Return the mask of frames at which R(W) < l(0)/n.
+    """Return the mask of frames at which R(W) < l(0)/n, each frame judged by itself.
+
+    R is the mean of the loss l over the n training examples, without a penalty.
 
     Parameters
     ----------
@@ -117,8 +119,8 @@ def fitted_frames(context: Context) -> Array:
     Returns
     -------
     array (T,) of bool
-        A later frame may fail again (`frames_after_fit`). False at all frames for losses without an
-        exponential tail.
+        A later frame may be False again (`frames_after_fit` has none of these). False at all frames
+        for losses without an exponential tail.
     """
     loss, n = context.run.loss, context.run.dataset.n
     # Below l(0)/n every example is classified correctly and the smoothed margin is positive

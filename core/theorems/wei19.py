@@ -1,4 +1,10 @@
-"""wei19: the kernel's gap, weak regularisation and margins, generalisation by margins."""
+"""wei19: the kernel's gap, weak regularisation and margins, generalisation by margins.
+
+n examples x_i in R^d, labels y_i; Theta are all weights of m neurons, L the mean loss, L_lambda = L
++ lambda |Theta|^2 with lambda the setting l2, sigma the noise of the perturbed flow. gamma* is the
+largest normalised margin min_i y_i f(x_i)/|Theta|^2 of any width, the "hard margin" the normalised
+margin of a frame.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +22,7 @@ of_wei19 = partial(Statement, "wei19")
 
 
 def is_on_wei19_data(run: Run) -> bool:
-    """Return True for the data of (2.1), kind wei19."""
+    """Return True for the data of (2.1), kind wei19, with any network and dynamics."""
     return isinstance(run.experiment.data, Wei19Data)
 
 
@@ -26,18 +32,25 @@ def is_kernel_on_wei19_data(run: Run) -> bool:
 
 
 def is_fully_trained(run: Run) -> bool:
-    """Return True for a homogeneous two-layer network with one output and all weights trained."""
+    """Return True for a homogeneous network a_j, u_j with one output and all weights trained.
+
+    These weights must be the parameters themselves (`direct`): no normalised or product weights.
+    Any loss and dynamics.
+    """
     network = run.network
     return network.direct and not network.fixed and network.k == 1 and network.homogeneous
 
 
 def is_network_on_wei19_data(run: Run) -> bool:
-    """Return True for a network of `is_fully_trained`, logistic loss, on the data of (2.1)."""
+    """Return True for a network of `is_fully_trained`, logistic loss, on the data of (2.1).
+
+    A penalty is not required.
+    """
     return is_on_wei19_data(run) and is_fully_trained(run) and run.loss.kind == "logistic"
 
 
 def is_penalised(run: Run) -> bool:
-    """Return True for a network of `is_fully_trained`, logistic loss, and l2 > 0."""
+    """Return True for a network of `is_fully_trained`, logistic loss, and l2 > 0, on any data."""
     return is_fully_trained(run) and run.loss.kind == "logistic" and run.experiment.loss.l2 > 0.0
 
 
@@ -58,15 +71,18 @@ def has_bounded_margin(run: Run) -> bool:
 
 
 def best_margin_name(run: Run) -> str:
-    """Return the name of the reference margin of which gamma* is half."""
+    """Return the name of the reference margin of which gamma* is half.
+
+    "gamma_l1" for the kind `bias`, else "gamma_gl".
+    """
     return "gamma_l1" if run.network.kind == "bias" else "gamma_gl"
 
 
 def best_margin(context: Context, upper: bool) -> float:
     """Return gamma*, half of `best_margin_name`, from above (`upper`) or below.
 
-    It is the paper's gamma* for m >= n + 1 (Proposition B.10). NaN if unknown. The
-    lower end is proved, the upper one may not be.
+    It is the paper's gamma* for m >= n + 1 (Proposition B.10). NaN if unknown, or zero. The lower
+    end is proved, the upper end may not be.
     """
     name = best_margin_name(context.run)
     return 0.5 * (context.upper(name) if upper else context.lower(name))
@@ -82,7 +98,7 @@ def global_minimiser() -> Hypothesis:
 
 
 def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 2.1 (i): the data of (2.1), and n <= d^2."""
+    """Return the hypotheses of Theorem 2.1 (i): the data of (2.1), and n <= d^2 without factor."""
     n, d = context.run.dataset.n, context.run.dataset.d
     return (
         Hypothesis(
@@ -93,14 +109,17 @@ def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_kernel_error(context: Context) -> Comparison:
-    """Return the last test error with no bound (NaN): Omega(1) states no constant."""
+    """Return the last test error without a bound (NaN), undecided: Omega(1) has no constant."""
     error = common.last_value(context.trace("test_error"))
     reason = "Omega(1) states no constant"
     return common.compare_once(">=", common.NAN, error, "test_error", reason, frame=-1)
 
 
 def network_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 2.1 (ii): those of (i), m >= 4, lambda, the minimiser."""
+    """Return the hypotheses of Theorem 2.1 (ii): those of (i), m >= 4, lambda, the minimiser.
+
+    lambda > 0 is undecided, since "small" is not quantified; lambda = 0 fails.
+    """
     run = context.run
     l2 = float(run.experiment.loss.l2)
     return (
@@ -117,7 +136,7 @@ def network_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_network_error(context: Context) -> Comparison:
-    """Compare the last test error with sqrt(d/n), the bound without its constant.
+    """Compare the last test error with sqrt(d/n), the upper bound without its constant.
 
     `holds` is no verdict: the statement has `constants=False`.
     """
@@ -129,7 +148,7 @@ def compare_network_error(context: Context) -> Comparison:
 
 
 def positive_best_margin(context: Context) -> Hypothesis:
-    """Return the hypothesis gamma* > 0."""
+    """Return the hypothesis gamma* > 0, by `common.positive` of `best_margin_name`."""
     return common.positive(context, best_margin_name(context.run), "gamma* > 0")
 
 
@@ -143,14 +162,17 @@ def minimiser_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_minimiser_margin(context: Context) -> Comparison:
-    """Return the last hard margin and gamma*, its limit for lambda -> 0; always undecided."""
+    """Return the last hard margin and gamma* from below, its limit for lambda -> 0; undecided."""
     measured = common.last_value(context.trace("hard_margin"))
     reason = "a limit in lambda: one run is one point of the path"
     return common.leave_open(">=", best_margin(context, False), measured, reason, "margins")
 
 
 def classes_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem C.1: cross-entropy, gamma* > 0, global minimiser."""
+    """Return the hypotheses of Theorem C.1: cross-entropy, gamma* > 0, global minimiser.
+
+    The last two are undecided for every run.
+    """
     positive = Hypothesis("gamma* > 0", "> 0", "not computed for several classes", None)
     return common.loss_is(context.run, "cross_entropy"), positive, global_minimiser()
 
@@ -163,7 +185,10 @@ def leave_classes_open(context: Context) -> Comparison:
 
 
 def near_minimiser_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem C.2: logistic loss, gamma* > 0, a near-minimiser."""
+    """Return the hypotheses of Theorem C.2: logistic loss, gamma* > 0, a near-minimiser.
+
+    The last one is undecided for every run.
+    """
     text = "L_lambda(Theta) <= alpha L_lambda(Theta_lambda), alpha <= 2, lambda small as stated"
     return (
         common.loss_is(context.run, "logistic"),
@@ -173,7 +198,10 @@ def near_minimiser_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_near_minimiser_margin(context: Context) -> Comparison:
-    """Test the last hard margin >= gamma*/20, that is gamma*/(10 alpha) at alpha = 2."""
+    """Test the last hard margin >= gamma*/20, gamma* from below.
+
+    It is gamma*/(10 alpha) at alpha = 2. Undecided if gamma* is not known.
+    """
     measured = common.last_value(context.trace("hard_margin"))
     # gamma*/(10 alpha) at alpha = 2, the largest of the theorem.
     return common.compare_once(
@@ -182,7 +210,10 @@ def compare_near_minimiser_margin(context: Context) -> Comparison:
 
 
 def unit_neuron_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypothesis |v_j| <= 1 on fixed inner weights, which |Theta|^2 does not include."""
+    """Return the hypothesis |v_j| <= 1 on fixed inner weights, which |Theta|^2 does not include.
+
+    Met if the network has no fixed inner weights.
+    """
     text = "every weight counts in |Theta|: fixed inner weights have |v_j| <= 1"
     fixed = context.run.network.fixed.get("V")
     if fixed is None:
@@ -191,7 +222,10 @@ def unit_neuron_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_margin_with_best(context: Context) -> Comparison:
-    """Test the hard margin <= gamma*, from above, at frames where it is not negative."""
+    """Test the hard margin <= gamma*, from above, at frames where it is not negative.
+
+    A violation is undecided unless both ends of gamma* are proved.
+    """
     trace = context.trace("hard_margin")
     # hard <= l1/2 <= gamma* requires min p >= 0: with a misclassified example a larger norm
     # increases the margin (docs/theory.md, 3.4).
@@ -202,7 +236,7 @@ def compare_margin_with_best(context: Context) -> Comparison:
 
 
 def separation_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Corollary 4.2: independent examples, a hard margin >= 0."""
+    """Return the hypotheses of Corollary 4.2: a known law of the data, a hard margin >= 0."""
     margin = context.trace("hard_margin")
     least = common.at_least("a separating Theta: its margin", 0.0, margin)
     return common.known_law(context.run, "independent examples"), least
@@ -211,7 +245,9 @@ def separation_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def compare_error_with_margin_bound(context: Context) -> Comparison:
     """Compare the test error with the upper bound for depth q = 2, at frames of positive margin.
 
-    C/(gamma sqrt2 sqrt n) + sqrt(ln log2(4C/gamma)/n) + sqrt(ln(1/delta)/n).
+    C/(gamma sqrt2 sqrt n) + sqrt(ln log2(4C/gamma)/n) + sqrt(ln(1/delta)/n), where C = max |x_i|,
+    gamma is the frame's hard margin and log2 counts as at least 1. `holds` is no verdict: the
+    statement has `constants=False`.
     """
     run, margin = context.run, context.trace("hard_margin")
     # C of the paper is max |x|, and two layers have depth q = 2.
@@ -225,17 +261,20 @@ def compare_error_with_margin_bound(context: Context) -> Comparison:
 
 
 def is_perturbed(run: Run) -> bool:
-    """Return True for the perturbed flow."""
+    """Return True for the dynamics `perturbed`, which train the standard network alone."""
     return bool(run.experiment.dynamics.kind == "perturbed")
 
 
 def differentiable_features() -> Hypothesis:
-    """Return the hypothesis of a regularity that ReLU networks lack."""
+    """Return the hypothesis of differentiable features, which fails for every run (ReLU)."""
     return Hypothesis("Assumption 3.1: Phi differentiable", "smooth", "ReLU (footnote 3)", False)
 
 
 def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 3.3: differentiable features, a small sigma (undecided)."""
+    """Return the hypotheses of Theorem 3.3: differentiable features, and a small sigma.
+
+    The first one fails for every run (`differentiable_features`), the second one is undecided.
+    """
     sigma = float(getattr(context.run.experiment.dynamics, "sigma", 0.0))
     return (
         differentiable_features(),
@@ -246,9 +285,9 @@ def flow_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_last_risk_with_first(context: Context) -> Comparison:
-    """Test the last risk <= the first one, since L* is not known.
+    """Compare the last risk with the first risk, an upper bound, since L* is not known.
 
-    `holds` is no verdict: the statement has `constants=False`.
+    Both are without the penalty. `holds` is no verdict: the statement has `constants=False`.
     """
     trace = context.trace("risk")
     return common.compare_once("<=", float(trace[0]), float(trace[-1]), "log10_risk", frame=-1)

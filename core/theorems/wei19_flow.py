@@ -1,4 +1,9 @@
-"""wei19, Lemma E.7 and Theorem B.9: decrease of the perturbed flow, and weak regression."""
+"""wei19, Lemma E.7 and Theorem B.9: decrease of the perturbed flow, and weak regression.
+
+R is the mean loss over n examples (x_i, y_i), L = R + lambda |W|^2 with lambda the setting l2, W
+all weights of m neurons w_j, Theta = W, g_i = dR/df_i. rho is the distribution of theta_j = sqrt(m)
+w_j, U the uniform one on the unit sphere, v the velocity of gradient flow.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +33,7 @@ MOST_VALUES = 250_000  # n m of the features of a linear program
 
 
 def smooth_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma E.7: differentiable features, and the perturbed flow."""
+    """Return the hypotheses of Lemma E.7: `differentiable_features`, and the perturbed flow."""
     kind = context.run.experiment.dynamics.kind
     return (
         differentiable_features(),
@@ -51,7 +56,7 @@ def risk_gradients(run: Run, flat: Array) -> tuple[Array, Array]:
     array (size,)
         grad_W of R + lambda |W|^2.
     array (n,)
-        dR/df_i.
+        dR/df_i, with the factor 1/n of the mean.
     """
     f, y = run.network.outputs(flat, run.inputs), run.dataset.y
     g = run.loss.output_gradient(f, y) / run.dataset.n
@@ -60,11 +65,11 @@ def risk_gradients(run: Run, flat: Array) -> tuple[Array, Array]:
 
 
 def objective_derivative_terms(run: Run, index: int) -> tuple[float, float, float]:
-    """Return (-sigma E_rho L', sigma E_U L', -E_rho |v|^2) of a frame.
+    """Return (-sigma E_rho L', sigma E_U L', -E_rho |v|^2) of a frame, the terms of dL/dt.
 
     With theta_j = sqrt(m) w_j of mass 1/m: E_rho L' = sum_i g_i f(x_i) + lambda |W|^2, E_rho |v|^2
-    is the squared gradient in W, and E_U L' = lambda, since Phi is odd in the outer weight.
-    sigma is the noise of the perturbed flow, and 0 for dynamics without it.
+    is |grad_W L|^2, and E_U L' = lambda, since a neuron is odd in its outer weight. sigma is the
+    noise of the perturbed flow, and 0 for dynamics without a sigma.
     """
     flat, l2 = run.parameters(index), float(run.experiment.loss.l2)
     sigma = float(getattr(run.experiment.dynamics, "sigma", 0.0))
@@ -74,7 +79,9 @@ def objective_derivative_terms(run: Run, index: int) -> tuple[float, float, floa
 
 
 def objective_after_step(run: Run, index: int, h: float) -> float:
-    """Return L of rho + h (-sigma rho + sigma U - div(v rho)), the update of E.21, at a frame.
+    """Return L of rho + h (-sigma rho + sigma U - div(v rho)), the update of E.21 of a frame's rho.
+
+    The weights move by -h grad L, their mass shrinks to 1 - h sigma, and U has the mass h sigma.
 
     Parameters
     ----------
@@ -83,11 +90,12 @@ def objective_after_step(run: Run, index: int, h: float) -> float:
     index : int
         Index of the frame.
     h : float
-        Step, of either sign.
+        Step in time, of either sign; 0 gives L of the frame.
 
     Returns
     -------
     float
+        L with its penalty.
     """
     flat, l2 = run.parameters(index), float(run.experiment.loss.l2)
     sigma = float(getattr(run.experiment.dynamics, "sigma", 0.0))
@@ -101,7 +109,8 @@ def objective_after_step(run: Run, index: int, h: float) -> float:
 def compare_objective_derivative(context: Context) -> Comparison:
     """Test the error of the formula for dL/dt <= `ROOM` at every frame.
 
-    The error is the difference from a central difference of L, over the sum of |terms|.
+    The error is |central difference of L - sum of `objective_derivative_terms`|, over the sum of
+    the terms' absolute values. Frames with L = 0 or terms of 0 are open.
     """
     run = context.run
     errors = np.full(run.frames, np.nan)
@@ -123,7 +132,10 @@ def compare_objective_derivative(context: Context) -> Comparison:
 
 
 def is_regression(run: Run) -> bool:
-    """Return True for the standard ReLU network, squared loss, l2 > 0, and n m <= MOST_VALUES."""
+    """Return True for the standard ReLU network, squared loss, l2 > 0, and n m <= MOST_VALUES.
+
+    Any dynamics.
+    """
     squared = run.loss.kind == "squared" and run.experiment.loss.l2 > 0.0
     small = run.dataset.n * run.network.m <= MOST_VALUES
     return common.standard_relu(run) and is_fully_trained(run) and squared and small
@@ -131,11 +143,11 @@ def is_regression(run: Run) -> bool:
 
 @cached_per_frame
 def smallest_fitting_norm(run: Run, index: int) -> float:
-    """Return |Theta|^2 of the smallest network with a frame's directions that fits; may be inf.
+    """Return |Theta|^2 of the smallest network with a frame's directions v_j/|v_j| that fits.
 
-    min 2 |beta|_1 over sum_j beta_j relu(<v_j/|v_j|, x_i>) = y_i, balanced layers (each neuron has
-    both signs of an outer weight), by linear programming: at least |Theta*|^2. Infinite if no such
-    network fits.
+    min 2 |beta|_1 over sum_j beta_j relu(<v_j/|v_j|, x_i>) = y_i for all i, by linear programming,
+    beta_j of either sign. |Theta|^2 is that of balanced layers, and an upper bound of |Theta*|^2.
+    Infinite if no such network fits, the solver fails, or all v_j are 0.
     """
     from scipy.optimize import linprog  # slow to load
 
@@ -154,7 +166,10 @@ def smallest_fitting_norm(run: Run, index: int) -> float:
 
 
 def regression_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem B.9: squared loss, a network that fits, the minimiser."""
+    """Return the hypotheses of Theorem B.9: squared loss, a network that fits, the minimiser.
+
+    The second one is met if `smallest_fitting_norm` of the last frame is finite, else undecided.
+    """
     run = context.run
     fits = math.isfinite(smallest_fitting_norm(run, run.frames - 1))
     return (
@@ -170,7 +185,10 @@ def regression_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def compare_regression_objective(context: Context) -> Comparison:
-    """Test L_lambda(Theta_T) <= lambda |Theta*|^2, |Theta*|^2 from above."""
+    """Test L_lambda(Theta) <= lambda |Theta*|^2 at the last frame, |Theta*|^2 from above.
+
+    |Theta*|^2 is `smallest_fitting_norm` of that frame; undecided if infinite.
+    """
     run = context.run
     index, l2 = run.frames - 1, float(run.experiment.loss.l2)
     flat = run.parameters(index)
