@@ -88,7 +88,8 @@ class Judge(QObject):
     """Judge of the requested runs, one after another in a thread of its own.
 
     `worker.result` emits a Judgement of each. `assess` and `alarms` replace the judging of
-    statements and the search for alarms. Run files remain open between judgements.
+    statements and the search for alarms. A run's file remains open between
+    judgements if the last `restrict_to` named the run; otherwise it is closed after each.
     """
 
     def __init__(

@@ -186,10 +186,10 @@ def compare_sgd_error(context: Context) -> Comparison:
 
 
 def compare_descent_error(context: Context) -> Comparison:
-    """Compare the test error with the upper bound of Theorem 2.2, an O(.).
+    """Compare the test error at every frame with the upper bound of Theorem 2.2, an O(.).
 
-    2^17 m^(1/3) eps_N^4/(gamma^(1/3) t sqrt n) + 4 ln(1/delta)/t. `holds` is no verdict: the
-    statement has `constants=False`.
+    2^17 m^(1/3) eps_N^4/(gamma^(1/3) t sqrt n) + 4 ln(1/delta)/t, with t = 1 at the start too. All
+    frames are open if gamma is NaN. `holds` is no verdict: the statement has `constants=False`.
     """
     run = context.run
     t, n, m = common.counted_steps(run), run.dataset.n, run.network.m

@@ -26,7 +26,7 @@ from core.theorems.telgarsky22_global import EXPONENTIAL, collapse_constants
 
 
 def is_homogeneous_flow(run: Run) -> bool:
-    """Return True for a homogeneous network, exponential tail, and flow, mirror flow or descent."""
+    """Return True for homogeneous f, exponential tail, (mirror) flow or descent, any penalty."""
     flow = common.follows_gradient(run, mirror=True)
     return run.network.homogeneous and run.experiment.loss.exp_tailed and flow
 
@@ -129,7 +129,7 @@ def log_n_over_delta(context: Context) -> float:
 
 
 def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Lemma A.3 (1): |x_i| <= 1, start, `outer_transport`'s gamma > 0."""
+    """Return A.3 (1)'s hypotheses: |x_i| <= 1, start, `outer_transport`'s gamma > 0; NaN fails."""
     gamma = outer_transport(context.run).gamma
     return (
         common.unit_ball(context.run),
