@@ -52,6 +52,12 @@ def slope(work: Work, X: Array, y: Array, flat: Array) -> float:
         Labels or targets.
     flat : array (size,)
         Point.
+
+    Returns
+    -------
+    float
+        Result of `core.compiled.descent.slopes`, a sum over the n examples; NaN or inf past
+        divergence.
     """
     evaluate_outputs(work.net, flat, work.columns, work.Z, work.F)
     total = slopes(work.loss, work.F, y, 1.0 / work.Z.shape[1], work.G)
@@ -98,6 +104,11 @@ def largest_difference(first: Array, second: Array, m: int) -> float:
         Parameters (a, V) of both.
     m : int
         Number of nodes.
+
+    Returns
+    -------
+    float
+        Largest relative difference; 1 at least if w_j = 0 and w_j' != 0, and 0 for equal networks.
     """
     d = first.size // m - 1
     largest = 0.0

@@ -45,6 +45,11 @@ def clip_coordinate(j: int, split: int, now: float, target: float) -> float:
         u_j, on the side of the decision.
     target : float
         Value of a step without the interval.
+
+    Returns
+    -------
+    float
+        New u_j: in [0, 1] for j >= split, else in [1, 1 + REACH] or [-REACH, 0] by the decision.
     """
     if j >= split:
         return min(1.0, max(0.0, target))

@@ -66,6 +66,11 @@ def logistic_slopes(f: Array, y: Array, scale: float, g: Array) -> float:
         Factor of the slopes.
     g : array (n,)
         Slopes, written in place.
+
+    Returns
+    -------
+    float
+        Sum over the examples with p_i = y_i f_i; 0 if all p_i >= 0, NaN if some p_i is not finite.
     """
     for i in range(f.size):
         p = y[i] * f[i]
@@ -98,6 +103,11 @@ def softmax_slopes(F: Array, y: Array, scale: float, G: Array) -> float:
         Factor of the slopes.
     G : array (k, n)
         Slopes, written in place.
+
+    Returns
+    -------
+    float
+        Sum of the n gaps to the largest logit; 0 if every example has its own logit on top.
     """
     k, n = F.shape
     measure = 0.0
@@ -138,6 +148,11 @@ def slopes(loss: int, F: Array, y: Array, scale: float, G: Array) -> float:
         Factor of the slopes.
     G : array (k, n)
         Slopes, written in place.
+
+    Returns
+    -------
+    float
+        Sum over the n examples, without the factor `scale`; NaN or inf past divergence.
     """
     if loss == LOGISTIC:
         return logistic_slopes(F[0], y, scale, G[0])

@@ -55,6 +55,11 @@ def log_sum_of_losses(form: int, n_others: int, p: Array, e: float) -> float:
         Scores.
     e : float
         Temperature.
+
+    Returns
+    -------
+    float
+        Logarithm of the sum over examples, finite also where the sum underflows or overflows.
     """
     least, total = smallest(p), 0.0
     if form == EXPONENTIAL:
@@ -95,6 +100,11 @@ def smoothed_margin(form: int, n_others: int, p: Array, e: float) -> float:
         Scores.
     e : float
         Temperature.
+
+    Returns
+    -------
+    float
+        Smoothed margin in units of e p, not divided by e; at most e min p.
     """
     log_s = log_sum_of_losses(form, n_others, p, e)
     if form == EXPONENTIAL:
@@ -121,6 +131,11 @@ def log_n_over_q(form: int, n_others: int, p: Array, e: float) -> float:
         Scores.
     e : float
         Temperature.
+
+    Returns
+    -------
+    float
+        ln(n/Q) for n = N/n_others examples, finite also where Q underflows.
     """
     gt = smoothed_margin(form, n_others, p, e)
     return log(p.size // n_others) + (softplus(gt) if form != EXPONENTIAL else gt)

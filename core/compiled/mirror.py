@@ -69,6 +69,11 @@ def weights(work: Work, scale: float, point: Array, u: Array) -> float:
         lambda.
     u : array (m,)
         Written in place.
+
+    Returns
+    -------
+    float
+        |(a, b)| e^-scale, so 1 at the normalised point for scale = rho.
     """
     Z, start = work.Z, work.start
     for j in range(u.size):
@@ -87,7 +92,17 @@ def weights(work: Work, scale: float, point: Array, u: Array) -> float:
 
 @compile_kernel
 def margins(Z: Array, u: Array, p: Array) -> None:
-    """Write p = Z u, for Z (n, m) and u (m,), into p (n,)."""
+    """Write p = Z u.
+
+    Parameters
+    ----------
+    Z : array (n, m)
+        z_ij = y_i sgn(a_j) relu(sgn(b_j) <v_j, x_i>).
+    u : array (m,)
+        Products |a_j b_j|.
+    p : array (n,)
+        Margins, written in place.
+    """
     for i in range(p.size):
         z, total = Z[i], 0.0
         for j in range(u.size):
@@ -120,7 +135,17 @@ def power_iteration(work: Work, s: State) -> float:
 
 @compile_kernel
 def evaluate(work: Work, s: State, point: Array) -> None:
-    """Set p, and u, at lambda = `point` (n,): see `core.compiled.phases.Field`."""
+    """Set p, and u, at a point: see `core.compiled.phases.Field`.
+
+    Parameters
+    ----------
+    work : Work
+        Problem and arrays; u and p are written in place.
+    s : State
+        State of the scheme; u and p are in units of e^(2 rho).
+    point : array (n,)
+        lambda.
+    """
     weights(work, s.rho, point, work.u)
     margins(work.Z, work.u, work.p)
 
@@ -147,13 +172,44 @@ def drift(work: Work, s: State) -> float:
 
 @compile_kernel
 def normalise(work: Work, s: State, base: Array) -> float:
-    """Set u at the last stage; return the norm of (a, b)."""
+    """Set u at the last stage; return the norm of (a, b).
+
+    Parameters
+    ----------
+    work : Work
+        Problem and arrays; u is written in place, and not yet normalised.
+    s : State
+        State of the scheme, with rho at the start of the step.
+    base : array (n,)
+        Start of the step; unused, as lambda needs no rebalancing.
+
+    Returns
+    -------
+    float
+        Norm after the step over the norm e^rho before the step; never negative.
+    """
     return weights(work, s.rho, work.newer, work.u)
 
 
 @compile_kernel
 def measure(work: Work, s: State, norm: float) -> float:
-    """Normalise u by `norm`, set p; return the distance of (a, b) to that of lambda."""
+    """Normalise u by `norm`, set p; return the distance of (a, b) to that of lambda.
+
+    Parameters
+    ----------
+    work : Work
+        Arrays; u and p are written in place, and after a second half step also u0.
+    s : State
+        State of the scheme.
+    norm : float
+        Result of `normalise`.
+
+    Returns
+    -------
+    float
+        Distance of the normalised (a, b) to the start of the step; after a second half step to the
+        end of the whole step.
+    """
     u, full = work.u, work.u0
     if s.half == 2:
         weights(work, s.kept_rho, work.theta, full)
@@ -244,6 +300,11 @@ def interpolate(work: Work, s: State, w: float, out: Array) -> float:
         Weight of the end of the step, from 0 to 1.
     out : array (2 m,)
         Direction (a, b), written in place.
+
+    Returns
+    -------
+    float
+        ln |(a, b)| at the interpolated lambda.
     """
     u, between, m = work.u, work.p, work.u.size
     for i in range(between.size):
@@ -297,5 +358,22 @@ FIELD = Field(
 
 @compile_kernel
 def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
-    """Take steps of the flow; return a code: see `core.compiled.phases.advance`."""
+    """Take steps of the flow.
+
+    Parameters
+    ----------
+    work : Work
+        Problem and arrays, updated in place.
+    s : State
+        State of the scheme, updated in place.
+    frames : Frames
+        Times of frames; buffer (rows, 2 m) and rows are written in place.
+    budget : int
+        Field evaluations.
+
+    Returns
+    -------
+    int
+        Code of `core.compiled.phases.advance`.
+    """
     return phases.advance(FIELD, work, s, frames, budget)

@@ -136,6 +136,11 @@ def effective(net: Net, flat: Array, alpha: Array, U: Array) -> tuple[Array, Arr
         Trained parameters.
     alpha, U : array (m, k), array (m, D)
         Arrays to return where weights are not parameters.
+
+    Returns
+    -------
+    tuple of array (m, k), array (m, D)
+        alpha and U. Plain networks view both, fixed outer weights U, networks with biases alpha.
     """
     # Selected by a number: a function passed to kernels would be a separate type, and every network
     # would compile all kernels again (docs/decisions/0004).
@@ -151,14 +156,40 @@ def effective(net: Net, flat: Array, alpha: Array, U: Array) -> tuple[Array, Arr
 
 @compile_kernel
 def node_rows(net: Net, flat: Array) -> tuple[Array, Array, Array]:
-    """Return the two (m,) blocks and V (m, D) of networks laid out as (a, b, V) and (a, c, V)."""
+    """Return the blocks of networks laid out as (a, b, V) and (a, c, V).
+
+    Parameters
+    ----------
+    net : Net
+        Normalised or batch-norm network.
+    flat : array (2 m + m D,)
+        Parameters, a gradient or a direction.
+
+    Returns
+    -------
+    tuple of array (m,), array (m,), array (m, D)
+        a, then b or c, then V, as views of flat.
+    """
     m = net.m
     return flat[:m], flat[m : 2 * m], as_matrix(flat[2 * m :], m, net.D)
 
 
 @compile_kernel
 def bias_rows(net: Net, flat: Array) -> tuple[Array, Array]:
-    """Return V (m, D - 1) and b (m,) of networks laid out as (a, V, b)."""
+    """Return V and b of networks laid out as (a, V, b).
+
+    Parameters
+    ----------
+    net : Net
+        Network with biases.
+    flat : array (m k + m D,)
+        Parameters, a gradient or a direction.
+
+    Returns
+    -------
+    tuple of array (m, D - 1), array (m,)
+        V without biases, and the biases b, as views of flat.
+    """
     m, d = net.m, net.D - 1
     first = m * net.k
     return as_matrix(flat[first : first + m * d], m, d), flat[first + m * d :]

@@ -31,12 +31,33 @@ Array = NDArray[Any]
 
 @generic
 def no_gradient(work: Any, s: State, point: Array) -> None:
-    """Do nothing: G is q itself."""
+    """Do nothing: G is q itself.
+
+    Parameters
+    ----------
+    work, s : Any, State
+        Arrays of the run and state of the scheme, left unchanged.
+    point : array (P,)
+        Point, unused.
+    """
 
 
 @generic
 def always_going(work: Any, s: State, norm: float, distance: float) -> int:
-    """Return GOING."""
+    """Return GOING.
+
+    Parameters
+    ----------
+    work, s : Any, State
+        Arrays of the run and state of the scheme, left unchanged.
+    norm, distance : float
+        Norm and distance of the step, unused.
+
+    Returns
+    -------
+    int
+        GOING.
+    """
     return GOING
 
 
@@ -108,6 +129,11 @@ def run_phase(f: Field, work: Any, s: State, marks: Array) -> int:
         As in `advance`.
     marks : array (T,)
         log10 t of the frames.
+
+    Returns
+    -------
+    int
+        GOING, STATIONARY, STALLED or STICKS.
     """
     phase, half = s.phase, s.half
     base = work.previous if half == 1 else work.middle if half == 2 else work.theta
@@ -144,6 +170,12 @@ def start_or_finish(f: Field, work: Any, s: State, base: Array, marks: Array) ->
         Unknowns at the start of the step or half step.
     marks : array (T,)
         log10 t of the frames.
+
+    Returns
+    -------
+    int
+        GOING; STICKS on slow progress with implicit steps due; STATIONARY if nothing moves; STALLED
+        if h is below SMALLEST_STEP.
     """
     if s.phase == scheme.START_STEP:
         if s.stuck != scheme.MOVES and s.step >= s.slides_from:

@@ -46,6 +46,11 @@ def smallest_margin(loss: int, F: Array, y: Array) -> float:
         Outputs.
     y : array (n,)
         Labels +-1, or class numbers.
+
+    Returns
+    -------
+    float
+        Least y_i f_i; for cross-entropy least F_yi - F_ci over c != y_i; inf without examples.
     """
     low = float("inf")
     for i in range(F.shape[1]):
@@ -61,7 +66,22 @@ def smallest_margin(loss: int, F: Array, y: Array) -> float:
 
 @generic
 def is_far(low: float, k: float, single: bool) -> bool:
-    """Return True where k is to follow min p = `low`."""
+    """Return True where k is to follow min p.
+
+    Parameters
+    ----------
+    low : float
+        min p.
+    k : float
+        Present power of 2.
+    single : bool
+        True for float32.
+
+    Returns
+    -------
+    bool
+        True if |min p - k ln 2| is above REACH, or REACH_32; False if min p is not finite.
+    """
     return bool(isfinite(low) and abs(low - k * LN_2) > (REACH_32 if single else REACH))
 
 
@@ -79,6 +99,11 @@ def next_scale(low: float, k: float, top: float, single: bool) -> int:
         Largest of the moments, squares by their roots.
     single : bool
         True for float32.
+
+    Returns
+    -------
+    int
+        New k >= 0; growth stops where the largest moment would exceed 2^LARGEST, or 2^LARGEST_32.
     """
     new = max(0, int(low / LN_2))
     if new <= k or top <= 0:
@@ -174,6 +199,11 @@ def is_needed(loss: int, low: float, k: float, epsilon: float, single: bool) -> 
         Adam's; with 0 every digit of the softmax counts.
     single : bool
         True for float32.
+
+    Returns
+    -------
+    bool
+        True if k > 0, or for cross-entropy if epsilon = 0 or min p is above CANCELS, or CANCELS_32.
     """
     cancels = epsilon == 0 or low > (CANCELS_32 if single else CANCELS)
     return bool(k > 0 or (loss == CROSS_ENTROPY and cancels))

@@ -53,7 +53,17 @@ class Lanes:
         return loaded
 
     def store(self, value: Any, start: Any, offset: Any) -> None:
-        """Write the vector `value` at start + offset."""
+        """Write a vector at start + offset; rows need not be aligned.
+
+        Parameters
+        ----------
+        value : LLVM value
+            Vector of `size` elements.
+        start : LLVM value
+            Pointer to the first element of an array.
+        offset : LLVM value
+            Integer, in elements.
+        """
         self.builder.store(value, self.pointer(start, offset)).align = self.bytes
 
     def spread(self, value: Any) -> Any:
@@ -64,7 +74,15 @@ class Lanes:
         return self.builder.shuffle_vector(first, undefined, chosen)
 
     def add_product(self, place: Any, left: Any, right: Any) -> None:
-        """Emit *place += left * right."""
+        """Emit *place += left * right.
+
+        Parameters
+        ----------
+        place : LLVM value
+            Pointer to a vector, updated in place.
+        left, right : LLVM value
+            Vectors; the addition may be fused with the product, with one rounding.
+        """
         total = self.builder.call(self._fma, [left, right, self.builder.load(place)])
         self.builder.store(total, place)
 

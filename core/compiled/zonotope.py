@@ -84,6 +84,11 @@ def choose(B: Array, first: int, last: int, split: int, v: Array, u: Array) -> i
         Direction.
     u : array (n,)
         Coordinates, updated in place.
+
+    Returns
+    -------
+    int
+        Number of changed coordinates, 0 to last - first.
     """
     changed = 0
     for i in range(first, last):
@@ -154,6 +159,11 @@ def refresh(K: Array, u: Array, g: Array) -> float:
         Coordinates.
     g : array (n,)
         Written in place.
+
+    Returns
+    -------
+    float
+        |w|^2.
     """
     total = 0.0
     for i in range(u.size):
@@ -177,6 +187,11 @@ def shift(row: Array, k: int, step: float, u: Array, g: Array) -> float:
         Change of u_k.
     u, g : array (n,)
         Updated in place.
+
+    Returns
+    -------
+    float
+        Change of |w|^2, negative where the step descends.
     """
     change = step * (2.0 * g[k] + step * row[k])
     u[k] += step
@@ -199,6 +214,11 @@ def bound_below_node(size: float, spread: float, free: int, g: Array) -> float:
         Number of free coordinates, at 1/2.
     g : array (n,)
         K u.
+
+    Returns
+    -------
+    float
+        |w|^2 + spread[free] + sum over i < free of |g_i|; |w|^2 itself at a cell, as spread[0] = 0.
     """
     total = size + spread
     for i in range(free):
@@ -306,16 +326,32 @@ def explore(
 ) -> int:
     """Search the tree of u_1..u_split in {0, 1} for cells above limit[0]; return nodes visited.
 
-    K = BB' (n, n). At a node the first f = place[0] of them are free, at 1/2. With g = K u (n,)
-    and u_i = (1 + e_i)/2 for those, |w|^2 = |w(1/2)|^2 + sum e_i g_i + e'K_ff e/4, at most
+    At a node the first f = place[0] of them are free, at 1/2. With g = K u and u_i = (1 + e_i)/2
+    for those, |w|^2 = |w(1/2)|^2 + sum e_i g_i + e'K_ff e/4, at most
 
         |w(1/2)|^2 + sum_i |g_i| + spread[f],   spread[f] >= max of e'K_ff e / 4 over e in {-1,1}^f,
 
-    for any box values, so that a node at most at limit[0] = U^2 is left; otherwise its two children
-    are visited. A cell (f = 0) above it raises limit[0] and is copied to `best` (n,). Finished when
-    place[0] = -1; else call again. place[1 + f] and place[2 + split + f] are how many children of
-    the node with f free ones were visited, and which first. u, g, place, best, limit change in
-    place.
+    for any box values. A node at most at limit[0] = U^2 is left; else its two children are
+    visited. A cell (f = 0) above the limit raises limit[0] and is copied to `best`.
+
+    Parameters
+    ----------
+    K, split, spread : array (n, n), int, array (split + 1,)
+        BB', number of rows with c_i > 0, and bounds above.
+    u, g, best : array (n,)
+        Coordinates, K u, and the best cell's coordinates, all updated in place.
+    place : array of int (2 split + 3,)
+        Updated in place. place[0] is f; of the node with f free coordinates, place[1 + f] children
+        were visited, the last with u_f = place[2 + split + f].
+    limit : array (1,)
+        U^2, updated in place.
+    budget : int
+        Nodes after which to return.
+
+    Returns
+    -------
+    int
+        Nodes visited. The search is finished when place[0] = -1; else call again.
     """
     size = refresh(K, u, g)
     nodes = 0
