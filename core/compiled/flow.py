@@ -65,10 +65,8 @@ def scores(F: Array, y: Array, p: Array) -> None:
 
     Parameters
     ----------
-    F : array (k, n)
-        Outputs.
-    y : array (n,)
-        Labels +-1, or class numbers.
+    F, y : array (k, n), array (n,)
+        Outputs, and labels +-1 or class numbers.
     p : array (N,)
         Scores, written in place.
     """
@@ -88,9 +86,14 @@ def scores(F: Array, y: Array, p: Array) -> None:
 
 @compile_kernel
 def output_weights(q: Array, y: Array, G: Array) -> None:
-    """Write the weights G (k, n) of outputs from those of the scores, q (N,), for labels y (n,).
+    """Write the weights of outputs from those of the scores: the transpose of `scores`.
 
-    The transpose of `scores`.
+    Parameters
+    ----------
+    q, y : array (N,), array (n,)
+        Weights of the scores, and labels +-1 or class numbers.
+    G : array (k, n)
+        Weights of the outputs, written in place.
     """
     k, n = G.shape
     if k == 1:
@@ -110,7 +113,15 @@ def output_weights(q: Array, y: Array, G: Array) -> None:
 
 @compile_kernel
 def margins(work: Work, flat: Array, Z: Array, p: Array) -> None:
-    """Write the scores p (N,) at `flat` (P,), and the preactivations, or phi' of them, Z (m, n)."""
+    """Write the scores, and the preactivations or phi' of them, at a point.
+
+    Parameters
+    ----------
+    work, flat : Work, array (P,)
+        Network and data (F is overwritten), and point.
+    Z, p : array (m, n), array (N,)
+        Preactivations and scores, written in place.
+    """
     evaluate_outputs(work.net, flat, work.columns, Z, work.F)
     scores(work.F, work.y, p)
 
@@ -119,7 +130,12 @@ def margins(work: Work, flat: Array, Z: Array, p: Array) -> None:
 def speeds(net: Net, s: State, flat: Array, G: Array) -> None:
     """Multiply the gradient in V by kappa_j = min(e^(2 rho), v_speed/|u_j|), u_j = a_j b_j.
 
-    `flat` (P,) is the point, and G (P,) the gradient, updated in place.
+    Parameters
+    ----------
+    net, s, flat : Net, State, array (P,)
+        Network, state with rho and v_speed, and point.
+    G : array (P,)
+        Gradient, updated in place; unchanged where f is homogeneous in all parameters.
     """
     if net.scaled == flat.size:
         return
@@ -179,10 +195,22 @@ def power_iteration(work: Work, s: State) -> float:
 
 @compile_kernel
 def rebalance_scalar(balance: Array, scale: float, theta: Array, newer: Array) -> bool:
-    """Restore a_j^2 - b_j^2 = scale balance_j; arguments and result: see `rebalance`.
+    """Restore a_j^2 - b_j^2 = scale balance_j: see `rebalance`.
 
     The flow multiplies a_j + b_j by a positive factor and a_j - b_j by its inverse: each keeps its
-    sign, and the shorter one follows from the longer one. `scale` is e^(-2 rho).
+    sign, and the shorter one follows from the longer one.
+
+    Parameters
+    ----------
+    balance, scale : array (m,), float
+        Conserved quantities at |W| = 1, and e^(-2 rho).
+    theta, newer : array (2 m,)
+        (a, b) before and after the step; newer is updated in place.
+
+    Returns
+    -------
+    bool
+        False if a conserved sign has changed.
     """
     m = balance.size
     same_signs = True
@@ -209,14 +237,10 @@ def rebalance(net: Net, balance: Array, rho: float, theta: Array, newer: Array) 
     ----------
     net : Net
         Network.
-    balance : array (m,)
-        Conserved quantities at |W| = 1.
-    rho : float
-        ln |W| before the step.
-    theta : array (P,)
-        Parameters before the step.
-    newer : array (P,)
-        Parameters after it, updated in place.
+    balance, rho : array (m,), float
+        Conserved quantities at |W| = 1, and ln |W| before the step.
+    theta, newer : array (P,)
+        Parameters before and after the step; newer is updated in place.
 
     Returns
     -------
@@ -247,7 +271,15 @@ def rebalance(net: Net, balance: Array, rho: float, theta: Array, newer: Array) 
 def renormalise(net: Net, theta: Array, newer: Array) -> float:
     """Divide the last stage by |W_h|, and return |W_h|; restore |v_j| if the flow conserves it.
 
-    `theta` (P,) are the parameters before the step; `newer` (P,) is updated in place.
+    Parameters
+    ----------
+    net, theta, newer : Net, array (P,), array (P,)
+        Network, and parameters before and after the step; newer is updated in place.
+
+    Returns
+    -------
+    float
+        |W_h| of the homogeneous parameters, with |W_h| = 1 before the step.
     """
     norm = 0.0
     for k in range(net.scaled):

@@ -104,7 +104,15 @@ def preactivations_by_loops(U: Matrix, XT: Matrix, Z: Matrix) -> None:
 
 @compile_kernel
 def activate(phi: int, slope: float, z: Vector, h: Vector) -> None:
-    """Write phi(z) into h (n,), for the code phi, its left slope, and z (n,)."""
+    """Write phi(z) into h.
+
+    Parameters
+    ----------
+    phi, slope : int, float
+        Code of the activation, and its slope on the left.
+    z, h : array (n,)
+        Preactivations, and phi(z), written in place.
+    """
     zero = z.dtype.type(0)
     if phi == RELU:
         for i in range(z.size):
@@ -123,7 +131,15 @@ def activate(phi: int, slope: float, z: Vector, h: Vector) -> None:
 
 @compile_kernel
 def times_slopes(phi: int, slope: float, z: Vector, c: Vector) -> None:
-    """Multiply c (n,) in place by phi'(z), for z (n,); with SLOPES z holds phi'(z)."""
+    """Multiply c in place by phi'(z).
+
+    Parameters
+    ----------
+    phi, slope : int, float
+        Code of the activation, or SLOPES where z holds phi'(z), and its slope on the left.
+    z, c : array (n,)
+        Preactivations, and factors, updated in place.
+    """
     zero = z.dtype.type(0)
     if phi == RELU:
         for i in range(z.size):
@@ -193,9 +209,16 @@ def smooth_activation(slope: float, z: Vector, h: Vector) -> None:
 
 @compile_kernel
 def outputs_and_slopes(slope: float, alpha: Matrix, Z: Matrix, F: Matrix, H: Matrix) -> None:
-    """Write the outputs F of the smoothed leaky ReLU, and phi'(Z) into Z. H (ROWS, n) is work.
+    """Write the outputs of the smoothed leaky ReLU, and phi'(Z) into Z.
 
     A few nodes at a time, so that vectors do not end with every row, within the first cache.
+
+    Parameters
+    ----------
+    slope, alpha : float, array (m, k)
+        Slope of the activation on the left, and outer weights.
+    Z, F, H : array (m, n), (k, n), (ROWS, n)
+        Preactivations, updated in place to phi'; outputs, written in place; and work.
     """
     m, n = Z.shape
     F[:] = Z.dtype.type(0)
@@ -243,10 +266,8 @@ def backpropagate(
         Code of the activation, and its slope on the left.
     alpha, Z, G : array (m, k), (m, n), (k, n)
         Outer weights, preactivations, output weights.
-    C, d_alpha : array (m, n), (m, k) or (m, 0)
-        Written in place; without columns of d_alpha, as alpha is not trained, only C.
-    h : array (n,)
-        Work.
+    C, d_alpha, h : array (m, n), (m, k) or (m, 0), (n,)
+        Written in place, h as work; without columns of d_alpha, as alpha is not trained, only C.
     """
     m, n = Z.shape
     k = G.shape[0]
@@ -295,10 +316,8 @@ def derivative_along(
     ----------
     phi, slope : int, float
         Code of the activation, and its slope on the left.
-    alpha, Z : array (m, k), array (m, n)
-        Outer weights and preactivations.
-    d_alpha, dZ : array (m, k) or (m, 0), (m, n)
-        Their directions; dZ is overwritten.
+    alpha, Z, d_alpha, dZ : array (m, k), (m, n), (m, k) or (m, 0), (m, n)
+        Outer weights and preactivations, and directions of both; dZ is overwritten.
     F, h : array (k, n), array (n,)
         Derivatives, written in place, and work.
     """

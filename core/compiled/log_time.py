@@ -157,7 +157,10 @@ def log_time_rate(s: State, p: Array) -> float:
 def update_dual_weights(s: State, p: Array, q: Array) -> None:
     """Set the temperature E = min(e^(L rho), cap), the form of the loss, and the dual weights.
 
-    `p` (N,) are the scores; q (N,) is written in place.
+    Parameters
+    ----------
+    s, p, q : State, array (N,), array (N,)
+        State (updated in place), scores, and dual weights (written in place).
     """
     # The cap applies to q only; the clock uses the true temperature (`log_time_rate`). Past p = 20
     # the other losses equal e^-p to one part in 1e9 (docs/theory.md, 3.2).
@@ -169,7 +172,13 @@ def update_dual_weights(s: State, p: Array, q: Array) -> None:
 
 @compile_kernel
 def start_step(s: State, p: Array, q: Array) -> None:
-    """Set temperature, dual weights q and the smoothed margin for scores p, at a step's start."""
+    """Set temperature, dual weights and the smoothed margin at a step's start.
+
+    Parameters
+    ----------
+    s, p, q : State, array (N,), array (N,)
+        State (updated in place), scores, and dual weights (written in place).
+    """
     update_dual_weights(s, p, q)
     e = s.temperature
     s.smoothed = smoothed_margin(s.form, s.others, p, e) / e
@@ -227,14 +236,10 @@ def accept_step(s: State, p: Array, norm: float, distance: float) -> None:
 
     Parameters
     ----------
-    s : State
-        State of the scheme, updated in place.
-    p : array (N,)
-        Scores at the normalised end of the step.
-    norm : float
-        Norm of the last stage.
-    distance : float
-        |theta' - theta| of the step.
+    s, p : State, array (N,)
+        State of the scheme, updated in place, and scores at the normalised end of the step.
+    norm, distance : float
+        Norm of the last stage, and |theta' - theta| of the step.
     """
     s.previous_rho, s.previous_ln_t = s.rho, s.ln_t
     s.rho += log(norm)
@@ -316,7 +321,10 @@ def replace_theta(previous: Array, theta: Array, newer: Array) -> None:
 def second_half(s: State, norm: float, middle: Array, newer: Array) -> None:
     """Start the second half of a step where the first ended.
 
-    `norm` is that of the first half's end `newer` (P,), which is copied to `middle`.
+    Parameters
+    ----------
+    s, norm, middle, newer : State, float, array (P,), array (P,)
+        State (updated in place), norm of the first half's end newer, and its copy (overwritten).
     """
     for k in range(middle.size):
         middle[k] = newer[k]

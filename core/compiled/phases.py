@@ -67,6 +67,9 @@ class Field(NamedTuple):
     The work has the arrays `theta` (the unknowns), `previous` (before the last step), `middle` (of
     a step that is checked), `older` and `newer` (the last two stages), `G0` and `G` (d theta/ds at
     theta and at a stage), `p` and `q` (scores and dual weights at a stage).
+
+    Points, bases and unknowns are arrays (P,), scores and dual weights arrays (N,), and a frame's
+    parameters a row of the buffer. Norms are those after a step over those before it.
     """
 
     # Call `begin` and set G0; return False if nothing moves.

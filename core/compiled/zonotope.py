@@ -343,10 +343,8 @@ def explore(
     place : array of int (2 split + 3,)
         Updated in place. place[0] is f; of the node with f free coordinates, place[1 + f] children
         were visited, the last with u_f = place[2 + split + f].
-    limit : array (1,)
-        U^2, updated in place.
-    budget : int
-        Nodes after which to return.
+    limit, budget : array (1,), int
+        U^2, updated in place, and nodes after which to return.
 
     Returns
     -------
