@@ -59,7 +59,8 @@ def log_sum_of_losses(form: int, n_others: int, p: Array, e: float) -> float:
     Returns
     -------
     float
-        Logarithm of the sum over examples, finite also where the sum underflows or overflows.
+        Logarithm of the sum over examples (over scores if `form` is EXPONENTIAL); finite also where
+        the sum underflows or overflows.
     """
     least, total = smallest(p), 0.0
     if form == EXPONENTIAL:

@@ -73,7 +73,7 @@ def weights(work: Work, scale: float, point: Array, u: Array) -> float:
     Returns
     -------
     float
-        |(a, b)| e^-scale, so 1 at the normalised point for scale = rho.
+        |(a, b)| e^-scale; 1 where scale is the rho of the point.
     """
     Z, start = work.Z, work.start
     for j in range(u.size):

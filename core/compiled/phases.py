@@ -177,8 +177,8 @@ def start_or_finish(f: Field, work: Any, s: State, base: Array, marks: Array) ->
     Returns
     -------
     int
-        GOING; STICKS on slow progress with implicit steps due; STATIONARY if nothing moves; STALLED
-        if h is below SMALLEST_STEP.
+        GOING; STICKS if the network is stuck from step `slides_from` on; STATIONARY if nothing
+        moves; STALLED if h is below SMALLEST_STEP.
     """
     if s.phase == scheme.START_STEP:
         if s.stuck != scheme.MOVES and s.step >= s.slides_from:
