@@ -280,25 +280,7 @@ def compute_panel_data(
     options: FigureOptions,
     stops: Sequence[NDArray[np.int64]] | None = None,
 ) -> PanelData:
-    """Compute what panels show of runs, up to a frame of each.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        Open runs.
-    panels : sequence of str
-        Names of EVERY_PANEL; tracks, traces and axes of others are left out.
-    lasts : sequence of int
-        Last frame of each run.
-    options : FigureOptions
-        Plane, palette, view, and the selected nodes and reference margins of each run.
-    stops : sequence of array (F,) of int, optional
-        Frames of each run that a film shows, increasing; by default those of a trail.
-
-    Returns
-    -------
-    PanelData
-    """
+    """Compute what panels show of runs up to the frames `lasts`; a film shows `stops`."""
     view, palette = options.view, options.palette
     chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, options.selected, strict=False))
     time = time_axis(runs, lasts)

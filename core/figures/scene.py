@@ -135,33 +135,16 @@ def build_scene(
     until: int | float | None = None,
     options: FigureOptions = USUAL,
 ) -> FigureScene:
-    """Build a figure with a row for each run, and a column for each panel.
+    """Build a figure with a row for each of one to ten runs, and a column for each panel.
 
     It is 180 mm wide for three or four panels. Runs of real targets have curves in place of margins
     (`choose_panels`). Notes of the options are marked on curves over time, and listed below.
-    Rotations, norms, margins and colours of time share their scales between the rows; trajectories
-    have a scale of their own.
+    `until` is the last frame (int) or the last log10 t (float) shown, None for
+    all. Rotations, norms, margins and colours of time share their scales between the rows;
+    trajectories have a scale of their own.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        One to ten runs, each with a frame.
-    panels : sequence of str
-        Names of panels, from left to right.
-    until : int or float, optional
-        Last frame (int) or last log10 t (float) that is shown; by default all frames.
-    options : FigureOptions
-        Palette, plane, view, sheet and notes.
-
-    Returns
-    -------
-    FigureScene
-
-    Raises
-    ------
-    InputError
-        Unknown panels, other numbers of runs, a plane that a run does not have, or a sheet without
-        room for the panels.
+    Raises InputError for unknown panels, other numbers of runs, a plane that a run does not have,
+    or a sheet without room for the panels.
     """
     check_runs(runs)
     panels = choose_panels(check_panels(panels), runs)

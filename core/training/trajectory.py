@@ -205,11 +205,6 @@ def record(
         Makes the recorder of the prepared problem.
     dynamics : Integrator, optional
         Integrator of this very problem, which is prepared then.
-
-    Yields
-    ------
-    Status
-        Status after each chunk or pause, and the final one.
     """
     if control.stop_requested:  # before any work: there is nothing to save, and no file
         yield control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
