@@ -77,10 +77,17 @@ def film_size(rows: int, kinds: int) -> tuple[int, int]:
 def film_scene(
     material: PanelData, kinds: Sequence[str], size: tuple[int, int], captions: bool = True
 ) -> tuple[FigureScene, list[tuple[Dots, ...]], float, Text | None]:
-    """Build the scene of a film at its last frame; arguments as of `save_film`.
+    """Build the scene of a film at its last frame.
 
-    Returns the scene, the data's dots of each panel, dots per inch, and the clock, None without
-    captions. `kinds` are the panels of a run, `size` the pixels.
+    Parameters
+    ----------
+    material, kinds, size, captions
+        Data of the runs, panels of a run, pixels (width, height), and True for heading and clock.
+
+    Returns
+    -------
+    scene, data, dpi, clock : FigureScene, list of tuple of Dots, float, Text or None
+        Scene, the data's dots of each panel, dots per inch, and the clock, None without captions.
     """
     rows = len(material.runs)
     columns, lines = grid(rows, len(kinds))
@@ -341,16 +348,24 @@ def save_film(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> bool:
-    """Write a film of one to ten runs (.gif, .webp or .mp4); False, and no file, if cancelled.
-
-    `panel` is a panel, up to four with commas between them, or "all", the four of the papers'
-    figure. The film has round(seconds * frames_per_second) frames. Time passes evenly on the axis
-    of the figures, over the runs or an `interval` of log10 t; the last picture stays for the last
-    12 %. The neurons' range is that of the moment (`follow`) or of the whole run. `size` is in
-    pixels, made even. With `captions` a line has heading and clock. `progress` gets (frames done,
-    all frames); `cancelled` is called between two frames.
+    """Write a film of one to ten runs; return False, and leave no file, if cancelled.
 
     Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
+
+    Parameters
+    ----------
+    runs, path, options, panel
+        Runs, .gif, .webp or .mp4 file, options; 1 to 4 panels with commas, or "all" (papers' four).
+    seconds, frames_per_second, size, interval
+        round(seconds * frames_per_second) frames of `size` pixels, made even. Time passes evenly on
+        the figures' axis, over the runs or an interval of log10 t, and rests for the last 12 %.
+    follow, captions, progress, cancelled
+        Neurons' range is that of the moment, else of the run; heading and clock are shown. Called
+        between two frames: with (frames done, all frames), and to return True for cancelling.
+
+    Returns
+    -------
+    bool
     """
     check_runs(runs)
     check_view_options(options.view, runs)
