@@ -284,9 +284,17 @@ def film_frames(
     interval: Interval | None = None,
     captions: bool = True,
 ) -> Iterator[Pixels]:
-    """Yield the pictures (height, width, 3) of a film of `count` frames.
+    """Yield the pictures of a film.
 
-    Other arguments are those of `save_film`.
+    Parameters
+    ----------
+    runs, panel, count, size, options, follow, interval, captions
+        As of `save_film`; `count` is the number of pictures.
+
+    Yields
+    ------
+    array (height, width, 3)
+        RGB, 0 to 255.
     """
     kinds = choose_panels(kinds_of(panel), runs)
     since, until = (-math.inf, None) if interval is None else interval
@@ -348,24 +356,16 @@ def save_film(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> bool:
-    """Write a film of one to ten runs; return False, and leave no file, if cancelled.
+    """Write a film of one to ten runs (.gif, .webp or .mp4); False, and no file, if cancelled.
+
+    `panel` is a panel, up to four with commas between them, or "all", the four of the papers'
+    figure. The film has round(seconds * frames_per_second) frames. Time passes evenly on the axis
+    of the figures, over the runs or an `interval` of log10 t; the last picture stays for the last
+    12 %. The neurons' range is that of the moment (`follow`) or of the whole run. `size` is in
+    pixels, made even. With `captions` a line has heading and clock. `progress` gets (frames done,
+    all frames); `cancelled` is called between two frames.
 
     Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
-
-    Parameters
-    ----------
-    runs, path, options, panel
-        Runs, .gif, .webp or .mp4 file, options; 1 to 4 panels with commas, or "all" (papers' four).
-    seconds, frames_per_second, size, interval
-        round(seconds * frames_per_second) frames of `size` pixels, made even. Time passes evenly on
-        the figures' axis, over the runs or an interval of log10 t, and rests for the last 12 %.
-    follow, captions, progress, cancelled
-        Neurons' range is that of the moment, else of the run; heading and clock are shown. Called
-        between two frames: with (frames done, all frames), and to return True for cancelling.
-
-    Returns
-    -------
-    bool
     """
     check_runs(runs)
     check_view_options(options.view, runs)

@@ -231,6 +231,7 @@ class Problem:
         Parameters
         ----------
         flat : array (size,)
+            Flat parameters.
 
         Returns
         -------
