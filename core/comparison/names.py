@@ -100,8 +100,24 @@ def is_factor(key: str) -> bool:
 
 
 def setting_of(factor: str, text: str, settings: Settings) -> str:
-    """Return the setting with the name and the value of a factor, "" without one.
+    """Return the setting with the name and the value of a factor.
 
+    Parameters
+    ----------
+    factor : str
+        Column of a sweep's factor, with the prefix "factor.".
+    text : str
+        Value of the factor, as text.
+    settings : mapping of str to any
+        Values of a run's settings, by their full names.
+
+    Returns
+    -------
+    str
+        First setting whose name ends with that of the factor and whose value is equal; "" for none.
+
+    Examples
+    --------
     >>> setting_of("factor.scale", "0.1", {"network.scale": 0.1, "network.m": 16})
     'network.scale'
     >>> setting_of("factor.scale", "0.1", {"network.scale": 0.2})

@@ -16,7 +16,22 @@ PREDICTED = "predicted:"  # before the column in the key of a curve
 
 
 def bounds_beside(view: ViewOptions, row: int, names: Sequence[str]) -> tuple[BoundCurve, ...]:
-    """Return the bounds of statements that belong to some observables of the run in a row."""
+    """Return the bounds of statements that belong to some observables of a run.
+
+    Parameters
+    ----------
+    view : ViewOptions
+        Options of the figure, with the bounds of each row.
+    row : int
+        Row of the run.
+    names : sequence of str
+        Observables that are shown.
+
+    Returns
+    -------
+    tuple of BoundCurve
+        In the order of `view`; empty for a row without bounds.
+    """
     return tuple(one for one in view.bounds_of(row) if one.view in names)
 
 
@@ -80,9 +95,23 @@ END_SHARE, FALL_SHARE = 0.12, 0.1
 
 
 def end_label(name: str, x: Array, y: Array, colour: str) -> list[Label]:
-    """Return the name of a curve of x and y (F,) above its last finite point.
+    """Return the name of a curve above its last finite point.
 
     A curve that falls to its end would run through the name: it has it below its first point.
+
+    Parameters
+    ----------
+    name : str
+        Name, with mathtext between dollar signs; "" for none.
+    x, y : array (F,)
+        Places of the curve on the axes; points that are not finite are left out.
+    colour : str
+        Colour of the name, #rrggbb.
+
+    Returns
+    -------
+    list of Label
+        One label; none without a name or a finite point.
     """
     indices = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     if not (name and indices.size):

@@ -77,10 +77,17 @@ def film_size(rows: int, kinds: int) -> tuple[int, int]:
 def film_scene(
     material: PanelData, kinds: Sequence[str], size: tuple[int, int], captions: bool = True
 ) -> tuple[FigureScene, list[tuple[Dots, ...]], float, Text | None]:
-    """Build the scene of a film at its last frame; arguments as of `save_film`.
+    """Build the scene of a film at its last frame.
 
-    Returns the scene, the data's dots of each panel, dots per inch, and the clock, None without
-    captions. `kinds` are the panels of a run, `size` the pixels.
+    Parameters
+    ----------
+    material, kinds, size, captions
+        Data of the runs, panels of a run, pixels (width, height), and True for heading and clock.
+
+    Returns
+    -------
+    scene, data, dpi, clock : FigureScene, list of tuple of Dots, float, Text or None
+        Scene, the data's dots of each panel, dots per inch, and the clock, None without captions.
     """
     rows = len(material.runs)
     columns, lines = grid(rows, len(kinds))
@@ -277,9 +284,17 @@ def film_frames(
     interval: Interval | None = None,
     captions: bool = True,
 ) -> Iterator[Pixels]:
-    """Yield the pictures (height, width, 3) of a film of `count` frames.
+    """Yield the pictures of a film.
 
-    Other arguments are those of `save_film`.
+    Parameters
+    ----------
+    runs, panel, count, size, options, follow, interval, captions
+        As of `save_film`; `count` is the number of pictures.
+
+    Yields
+    ------
+    array (height, width, 3)
+        RGB, 0 to 255.
     """
     kinds = choose_panels(kinds_of(panel), runs)
     since, until = (-math.inf, None) if interval is None else interval

@@ -96,7 +96,22 @@ class KernelPanel:
         return thin_order(example_order(self.run), self.limit)
 
     def panel(self, row: int, letter: str, box: Box) -> Panel:
-        """Build the panel at the last frame, in a row, with a letter, in a box of millimetres."""
+        """Build the panel at the last frame.
+
+        Parameters
+        ----------
+        row : int
+            Row of the run.
+        letter : str
+            Letter, "" for none.
+        box : Box
+            Box in millimetres.
+
+        Returns
+        -------
+        Panel
+            With a note in place of the image for a run without a tangent kernel.
+        """
         x, y = self.axes()
         key: Key = ()
         if not why_no_kernel(self.run):

@@ -162,6 +162,11 @@ def captions(
         TeX of what the margins of each run are divided by, for panels of margins.
     nodes : str
         What the trajectories are of: WEIGHTS or UNIT.
+
+    Returns
+    -------
+    str
+        Clauses with semicolons between them, and mathtext between dollar signs.
     """
     stronger = "darker" if palette.name == "light" else "lighter"
     # No-break spaces keep panel letters with the following words.

@@ -73,14 +73,11 @@ def margin_traces(
 
     Parameters
     ----------
-    run : Run
-        Open run.
-    last : int
-        Last frame.
-    against : str
-        Horizontal axis: "log10_time", "step" or "norm_squared".
-    promise : Promise, optional
-        Margins are shares of it; all frames decide when 90 % is reached.
+    run, last : Run, int
+        Open run, and its last frame.
+    against, promise : str, Promise, optional
+        Horizontal axis: "log10_time", "step" or "norm_squared". With a promise the margins are
+        shares of it, and all frames decide when 90 % is reached.
 
     Returns
     -------
@@ -231,16 +228,12 @@ def margin_panel(
     ----------
     row, letter, box : int, str, Box
         Row of the run, letter, and box in millimetres.
-    traces : MarginTraces
-        Margins of the run.
+    traces, references : MarginTraces, sequence of ReferenceMargin
+        Margins of the run; dashed lines with labels, for those with factor and value.
     time, y : Across, Axis
         Axes, shared by the runs of a figure.
-    palette : Palette
-        Colours.
-    references : sequence of ReferenceMargin
-        Dashed lines with labels, for those with factor and value.
-    points : float
-        Size of letters.
+    palette, points : Palette, float
+        Colours, and size of letters.
 
     Returns
     -------
@@ -329,8 +322,15 @@ def reference_levels(
 ) -> tuple[Level, ...]:
     """Return lines with their brackets, and labels off the lines and off one another.
 
-    `height` is that of the panel in millimetres. A line beyond the frame has its label at the edge,
-    with an arrow.
+    Parameters
+    ----------
+    references, y, height, points, palette
+        As of `margin_panel`; `height` is that of the panel in millimetres.
+
+    Returns
+    -------
+    tuple of Level
+        A line beyond the frame has its label at the edge, with an arrow.
     """
     scaled = [(one.factor or 0.0, one) for one in references if one.is_drawable]
     scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)

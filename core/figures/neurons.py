@@ -126,14 +126,10 @@ def track(
 
     Parameters
     ----------
-    projection : Projection
-        Run and plane.
-    frames : array (F,)
-        Increasing frames.
-    directed : bool
-        True for v_j/|v_j| in place of |a_j| v_j.
-    rooted : bool
-        True for axes that show signed roots.
+    projection, frames : Projection, array (F,)
+        Run and plane, and increasing frames.
+    directed, rooted : bool
+        True for v_j/|v_j| in place of |a_j| v_j; True for axes that show signed roots.
 
     Returns
     -------
@@ -246,9 +242,17 @@ def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Tr
 
 
 def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette) -> PanelContent:
-    """Return the trails up to position `until` of a track; the weakest nodes are drawn first.
+    """Return the trails up to a position of a track; the weakest nodes are drawn first.
 
-    `data` are drawn above the trails, and below the nodes.
+    Parameters
+    ----------
+    nodes, until, data, palette
+        Track, last position of the trails, dots drawn between trails and nodes, and colours.
+
+    Returns
+    -------
+    PanelContent
+        With a note if all nodes are 0, or have no inner weights.
     """
     last, m = spread(nodes.points[until], nodes), nodes.points.shape[1]
     strength = np.nan_to_num(nodes.norms[until], nan=0.0)
@@ -344,12 +348,8 @@ def neurons_panel(
     ----------
     row, letter, box : int, str, Box
         Row of the run, letter, and box in millimetres.
-    nodes : Track
-        Trails of the nodes.
-    projection : Projection
-        Run and plane.
-    palette : Palette
-        Colours.
+    nodes, projection, palette
+        Trails of the nodes, run and plane, and colours.
     position : int, optional
         Last position of the trails; by default that of the track.
 

@@ -53,12 +53,8 @@ def sorted_values(run: Run, kind: str, index: int) -> Array:
 
     Parameters
     ----------
-    run : Run
-        Open run.
-    kind : str
-        "rotations" or "norms".
-    index : int
-        Frame.
+    run, kind, index : Run, str, int
+        Open run, "rotations" or "norms", and frame.
 
     Returns
     -------
@@ -76,7 +72,14 @@ def ranks(m: int) -> Array:
 def value_axis(runs: Sequence[Run], kind: str, frames: Sequence[Sequence[int]]) -> Axis:
     """Return the vertical axis for some frames of all runs: to 1, rotations from the least one.
 
-    `kind` is "rotations" or "norms"; `frames` are those of each run.
+    Parameters
+    ----------
+    runs, kind, frames
+        Open runs, "rotations" or "norms", and the frames of each run.
+
+    Returns
+    -------
+    Axis
     """
     low = 0.0
     if kind == "rotations":
@@ -108,16 +111,12 @@ def sorted_ink(
 
     Parameters
     ----------
-    run : Run
-        Open run.
-    kind : str
-        "rotations" or "norms".
+    run, kind : Run, str
+        Open run, and "rotations" or "norms".
     indices : sequence of int
         Frames, at least one.
-    moments : Moments
-        Colours of times.
-    palette : Palette
-        Colours.
+    moments, palette : Moments, Palette
+        Colours of times, and other colours.
     chosen : array (m,) of bool, optional
         Selected nodes.
     pinned : sequence of int
@@ -158,12 +157,8 @@ def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
 
     Parameters
     ----------
-    run : Run
-        Open run.
-    kind : str
-        "rotations" or "norms".
-    index : int
-        Frame.
+    run, kind, index
+        As of `sorted_values`.
 
     Returns
     -------
@@ -178,7 +173,17 @@ def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
 
 
 def chosen_dots(run: Run, kind: str, index: int, chosen: Chosen, colour: Array) -> Dots:
-    """Return the selected nodes (m,) at their ranks in a frame, as dots of one RGBA colour (4,)."""
+    """Return the selected nodes at their ranks in a frame, as dots of one colour.
+
+    Parameters
+    ----------
+    run, kind, index, chosen, colour
+        As of `sorted_ink`; `index` is the frame, and `colour` (4,) is RGBA, 0 to 255.
+
+    Returns
+    -------
+    Dots
+    """
     values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].value_at(run, index), dtype=np.float64)
     order = np.argsort(values, kind="stable")
     is_visible = chosen[order] & np.isfinite(values[order])

@@ -228,7 +228,7 @@ def save_page(
     ----------
     path : Path
         File to write (.html).
-    runs, panels, shown, options, progress, cancelled
+    runs, panels, figure_options, options, progress, cancelled
         As of `page_html`.
 
     Returns

@@ -186,7 +186,22 @@ def build_scene(
 
 
 def with_notes(panel: Panel, material: PanelData, notes: Sequence[FigureNote]) -> Panel:
-    """Return a panel with marks at the moments of its run's notes if it has curves over time."""
+    """Return a panel with marks at the moments of its run's notes, if it has curves over time.
+
+    Parameters
+    ----------
+    panel : Panel
+        Panel of any kind, over its final range.
+    material : PanelData
+        Runs, horizontal axis and options of the figure.
+    notes : sequence of FigureNote
+        Notes of the panel's run, in the order of time.
+
+    Returns
+    -------
+    Panel
+        The panel itself without curves over time, or without notes.
+    """
     if panel.kind not in ("margins", *material.traces) or not notes:
         return panel
     options, run = material.shown, material.runs[panel.row]

@@ -311,14 +311,12 @@ def figure_of_runs(
         Run files of the study.
     register : callable
         Gets each run that is opened, to close it afterwards; returns the run to read.
-    palette : Palette
-        Colours of the figure.
+    palette, sheet : Palette, PageSize
+        Colours of the figure; its size and that of its letters.
     verdicts : sequence of str
         Verdicts on the claims, for a figure with a layout.
     known_values : mapping, optional
         Values of a sweep's table by the names of cells; files that add nothing are not opened.
-    sheet : PageSize
-        Size of the figure and of its letters.
 
     Returns
     -------
@@ -345,7 +343,17 @@ def cells_of_runs(
     register: Callable[[Run], Run],
     known_values: Known | None = None,
 ) -> list[StudyCell]:
-    """Return the cells of some run files that have frames; arguments as of `figure_of_runs`."""
+    """Return the cells of some run files that have frames, sorted by file.
+
+    Parameters
+    ----------
+    study, layout, paths, register, known_values
+        As of `figure_of_runs`, with the layout of the study.
+
+    Returns
+    -------
+    list of StudyCell
+    """
     rows = _by_rows(study, layout, paths, known_values or {}, register)
     # By name, independent of the folder's order.
     cells = [rows.get(path) or open_cell(path, study, register) for path in sorted(paths)]

@@ -51,8 +51,20 @@ def range_problem(low: float, high: float) -> str:
 
 
 def whole_numbers(low: float, high: float, max_count: int) -> range:
-    """Return the multiples in [low, high] of a nice step, of which about `max_count` fit.
+    """Return the multiples in [low, high] of a nice step.
 
+    Parameters
+    ----------
+    low, high, max_count : float, float, int
+        Ends, and about how many multiples fit.
+
+    Returns
+    -------
+    range
+        Empty if the ends are not finite, or not in order.
+
+    Examples
+    --------
     >>> list(whole_numbers(-1.0, 7.0, 4))
     [0, 2, 4, 6]
     """
@@ -66,8 +78,19 @@ def whole_numbers(low: float, high: float, max_count: int) -> range:
 
 
 def multiples(first: int, last: int, max_count: int) -> range:
-    """Return the multiples in [first, last] of 1, 2, 5, ..., of which at most `max_count` + 1 fit.
+    """Return the multiples in [first, last] of a step: 1, 2, 5, 10, 20 and so on.
 
+    Parameters
+    ----------
+    first, last, max_count : int
+        Ends; the step is the least of which at most `max_count` + 1 multiples fit.
+
+    Returns
+    -------
+    range
+
+    Examples
+    --------
     >>> list(multiples(-3, 8, 6)), list(multiples(-300, 10, 6))
     ([-2, 0, 2, 4, 6, 8], [-300, -200, -100, 0])
     """
@@ -89,6 +112,17 @@ def root_ticks(low: float, high: float, max_ticks: int) -> Ticks:
 def power_ticks(low: float, high: float, max_ticks: int) -> Ticks:
     """Return ticks of an axis that shows log10 of a quantity, in terms of the quantity.
 
+    Parameters
+    ----------
+    low, high, max_ticks : float, float, int
+        As of `TickMaker`.
+
+    Returns
+    -------
+    Ticks
+
+    Examples
+    --------
     >>> power_ticks(-1.2, 3.0, 5)
     ((-1.0, '.1'), (0.0, '1'), (1.0, '10'), (2.0, '10^2'), (3.0, '10^3'))
     """

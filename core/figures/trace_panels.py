@@ -130,12 +130,8 @@ class TracePanel:
 
         Parameters
         ----------
-        row : int
-            Row of the run.
-        y : Axis
-            Vertical axis of the figure.
-        height : float
-            Height of the panel in millimetres.
+        row, y, height : int, Axis, float
+            Row of the run, vertical axis of the figure, and height of the panel in millimetres.
 
         Returns
         -------
@@ -201,7 +197,19 @@ def words_of(name: str) -> str:
 
 
 def line(name: str, x: Array, y: Array, colour: str, dash: Dash, width: float = 1.2) -> Curves:
-    """Return one curve through x and y (F,), `width` points wide."""
+    """Return one curve through points.
+
+    Parameters
+    ----------
+    name, colour, dash, width
+        Name of the curve, colour (#rrggbb), style of the line, and width in points.
+    x, y : array (F,)
+        Places of the points on the axes; NaN leaves a gap.
+
+    Returns
+    -------
+    Curves
+    """
     return Curves(name, x[None, :], y[None, :], rgba(colour)[None, :], np.array([width]), dash)
 
 
@@ -239,7 +247,17 @@ def bridge_gaps(x: Array, y: Array) -> Array:
 
 
 def thin_frames(last: int, max_frames: int) -> NDArray[np.int64]:
-    """Return at most `max_frames` evenly spaced frames up to `last`, (k,)."""
+    """Return evenly spaced frames from 0 to `last`.
+
+    Parameters
+    ----------
+    last, max_frames : int
+        Last frame, and the most frames that are returned.
+
+    Returns
+    -------
+    array (k,) of int
+    """
     return np.unique(np.linspace(0, last, min(max_frames, last + 1)).round().astype(np.int64))
 
 
@@ -255,18 +273,14 @@ def curves_panels(
 
     Parameters
     ----------
-    runs : sequence of Run
-        Open runs.
-    lasts : sequence of int
-        Last frame of each run.
+    runs, lasts : sequence of Run, sequence of int
+        Open runs, and the last frame of each.
     x : Across
         Horizontal axis.
-    palette : Palette
-        Colours.
+    palette, points : Palette, float
+        Colours, and size of letters.
     view : ViewOptions
         Observables, their bounds, and logarithms or not.
-    points : float
-        Size of letters.
 
     Returns
     -------
@@ -336,7 +350,14 @@ def spectrum_panels(
 ) -> TracePanel:
     """Compute log10 of the leading singular values of the inner weights of each run.
 
-    Arguments are those of `curves_panels`.
+    Parameters
+    ----------
+    runs, lasts, x, palette, view
+        As of `curves_panels`.
+
+    Returns
+    -------
+    TracePanel
     """
     traces = []
     for run, last in zip(runs, lasts, strict=True):

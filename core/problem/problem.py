@@ -98,10 +98,12 @@ def read_arrays(
         Network with `init_path`.
     folder : Path or None
         Folder of the study file, to which a relative path refers.
-    x : array (n, d)
-        Training inputs.
-    k : int
-        Number of outputs.
+    x, k : array (n, d), int
+        Training inputs, and number of outputs.
+
+    Returns
+    -------
+    arrays, width : dict of str to array, int
 
     Raises
     ------
@@ -224,7 +226,12 @@ class Problem:
         return self.network.physical(self.start.parameters, self.start.rho)
 
     def outputs(self, flat: Array) -> Array:
-        """Return the outputs on the training data at flat parameters (size,).
+        """Return the outputs on the training data.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Flat parameters.
 
         Returns
         -------

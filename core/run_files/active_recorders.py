@@ -192,6 +192,11 @@ def is_foreign(header: WalHeader, noted: str, same_name: bool) -> bool:
         Row `wal` of the file alone, as JSON; empty in files of earlier versions, which know none.
     same_name : bool
         True if the file has the same `name` alone and together with the `-wal`.
+
+    Returns
+    -------
+    bool
+        False for files of earlier versions. For "null" the checkpoints and the name decide.
     """
     if noted != "null":
         return noted not in ("", str(header.recording))

@@ -63,6 +63,11 @@ A_DECADE = 60
 def coordinate(log10_time: Array | float) -> Array:
     """Return u(x) = x for x <= 1, 1 + ln x above; continuously differentiable and increasing.
 
+    Parameters
+    ----------
+    log10_time : array or float
+        x = log10 t.
+
     Returns
     -------
     array
@@ -80,10 +85,15 @@ def coordinate(log10_time: Array | float) -> Array:
 def inverse_coordinate(u: Array | float) -> Array:
     """Return the x with coordinate(x) = u.
 
+    Parameters
+    ----------
+    u : array or float
+        Values of `coordinate`.
+
     Returns
     -------
     array
-        Of the shape of `u`.
+        log10 t, of the shape of `u`.
     """
     u = np.asarray(u, dtype=np.float64)
     return np.where(u <= 1.0, u, np.exp(np.maximum(u, 1.0) - 1.0))

@@ -24,17 +24,27 @@ CUBIC = 0.044715  # Hendrycks and Gimpel, "Gaussian error linear units", section
 def sigmoid(z: Array) -> Array:
     """Return 1/(1 + e^-z), which overflows on neither side.
 
+    Parameters
+    ----------
+    z : array
+        Real numbers, of any shape.
+
     Returns
     -------
     array
-        Of the shape of `z`.
+        Of the shape of `z`, in [0, 1].
     """
     e = np.exp(-np.abs(z))
     return np.asarray(np.where(z > 0.0, 1.0, e) / (1.0 + e))
 
 
 def softplus(z: Array) -> Array:
-    """Return ln(1 + e^z).
+    """Return ln(1 + e^z), without overflow.
+
+    Parameters
+    ----------
+    z : array
+        Real numbers, of any shape.
 
     Returns
     -------
@@ -51,10 +61,15 @@ _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 def gelu_tanh_inner(z: Array) -> Array:
     """Return tanh(sqrt(2/pi) (z + .044715 z^3)).
 
+    Parameters
+    ----------
+    z : array
+        Real numbers, of any shape.
+
     Returns
     -------
     array
-        Of the shape of `z`.
+        Of the shape of `z`, in [-1, 1].
     """
     return np.asarray(np.tanh(ROOT * (z + CUBIC * z**3)))
 

@@ -211,10 +211,15 @@ def reopen(path: Path, facts: RunFacts, changes: Mapping[str, str]) -> EarlierFi
     ----------
     path : Path
         Run file, finished or left by a crash.
-    facts : Facts
+    facts : RunFacts
         Content of the file when it was read.
     changes : Mapping[str, str]
         Rows of `meta` that are new: key -> JSON text.
+
+    Returns
+    -------
+    EarlierFile
+        The file, open and held by this process until it is released.
 
     Raises
     ------

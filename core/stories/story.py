@@ -124,6 +124,21 @@ def _check_text(subject: str, text: str, limit: int) -> str:
 def move_moment(story: Story, place: int, target: int) -> Story:
     """Return a story with one moment at another place of the order.
 
+    Parameters
+    ----------
+    story : Story
+        Story, which stays unchanged.
+    place : int
+        Position of the moment, from 0.
+    target : int
+        Position of the moment in the returned story.
+
+    Returns
+    -------
+    Story
+
+    Examples
+    --------
     >>> one, two = StoryMoment(0.0, "one"), StoryMoment(1.0, "two")
     >>> [moment.sentence for moment in move_moment(Story(moments=(one, two)), 1, 0).moments]
     ['two', 'one']
@@ -139,11 +154,39 @@ def drop_moment(story: Story, place: int) -> Story:
 
 
 def insert_moment(story: Story, place: int, moment: StoryMoment) -> Story:
-    """Return a story with a further moment at a place of the order."""
+    """Return a story with a further moment at a place of the order.
+
+    Parameters
+    ----------
+    story : Story
+        Story, which stays unchanged.
+    place : int
+        Position of the new moment, from 0; the number of moments to append it.
+    moment : StoryMoment
+        New moment.
+
+    Returns
+    -------
+    Story
+    """
     before, after = story.moments[:place], story.moments[place:]
     return replace(story, moments=(*before, moment, *after))
 
 
 def replace_moment(story: Story, place: int, moment: StoryMoment) -> Story:
-    """Return a story with another moment at a place."""
+    """Return a story with another moment at a place.
+
+    Parameters
+    ----------
+    story : Story
+        Story, which stays unchanged.
+    place : int
+        Position of the moment that is left out, from 0.
+    moment : StoryMoment
+        Moment in its place.
+
+    Returns
+    -------
+    Story
+    """
     return insert_moment(drop_moment(story, place), place, moment)

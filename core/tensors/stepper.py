@@ -176,7 +176,17 @@ class Stepper:
 
     @torch.no_grad()
     def slope(self) -> tuple[Tensor, float, bool]:
-        """Return step grad R(W), the loss's measure of divergence, and True if W would move."""
+        """Return the slope of the risk at W on all training data.
+
+        Returns
+        -------
+        slope : tensor (size,)
+            step grad R(W), on the device.
+        measure : float
+            The loss's measure of divergence, summed over the examples.
+        moves : bool
+            True if a component of the slope is not 0, so that W would move.
+        """
         phi = self._network.activation
         alpha, U = self._network.effective(self.flat)
         d_alpha, d_U, measure = torch.zeros_like(alpha), torch.zeros_like(U), U.new_zeros(())
