@@ -181,7 +181,20 @@ class RegressionData(TargetData, Law):
         return self
 
     def directions(self, generator: Generator) -> dict[str, Array]:
-        """Return the directions of the teacher's units; nothing for data without a teacher."""
+        """Return the directions of the teacher's units.
+
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness; not used by orthonormal units, or without a teacher.
+
+        Returns
+        -------
+        dict of str to array (k, d)
+            "positive" and "negative" by the sign of the outer weight; empty without a teacher. Only
+            random ReLU units have negative ones, |a_j| w_j. Random units of the others are N(0, I/d)
+            for "erf", and uniform on the unit sphere for "hermite".
+        """
         if not self.units:
             return {}
         if self.teacher == "orthonormal":

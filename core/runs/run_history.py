@@ -33,6 +33,11 @@ class FrameCache:
     def get(self, index: int) -> tuple[Array, Array | None] | None:
         """Return a cached frame and make it the one used last.
 
+        Parameters
+        ----------
+        index : int
+            Index of the frame.
+
         Returns
         -------
         (array (size,), array (n,) or None), or None
