@@ -192,8 +192,8 @@ class RegressionData(TargetData, Law):
         -------
         dict of str to array (k, d)
             "positive" and "negative" by the sign of the outer weight; empty without a teacher. Only
-            random ReLU units have negative ones, |a_j| w_j. Random units of the others are N(0, I/d)
-            for "erf", and uniform on the unit sphere for "hermite".
+            random ReLU units have negative ones, |a_j| w_j. Other random units are N(0, I/d) for
+            "erf", and uniform on the unit sphere for "hermite".
         """
         if not self.units:
             return {}
