@@ -46,6 +46,18 @@ class TeacherData(DataSection, Law):
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def directions(self, generator: Generator) -> dict[str, Array]:
+        """Draw the teacher's units.
+
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness.
+
+        Returns
+        -------
+        dict of str to array (k, d)
+            |a_j| w_j, "positive" and "negative" by the sign of a_j; all N(0, 1), not normalised.
+        """
         inner = generator.standard_normal((self.units, self.d))
         outer = generator.standard_normal(self.units)
         # |a| relu(<w, x>) = relu(<|a| w, x>): a teacher is two sets of directions.
@@ -72,6 +84,25 @@ class TeacherData(DataSection, Law):
         return np.asarray(up.sum(axis=1) - down.sum(axis=1))
 
     def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
+        """Draw inputs until enough of them have |f(x)| >= margin.
+
+        Parameters
+        ----------
+        generator, count : Generator, int
+            Source of randomness, and number of examples.
+        directions : mapping of str to array
+            Directions "positive" and "negative".
+
+        Returns
+        -------
+        tuple of arrays
+            x (count, d) and y = sign f(x), (count,).
+
+        Raises
+        ------
+        InputError
+            Too few inputs keep the margin: fewer than one in a thousand of at least 200,000.
+        """
         xs, fs, accepted, n_drawn = [], [], 0, 0
         batch = max(1, min(MOST_VALUES // self.d, 2 * count + 64))
         max_proposals = MOST_PROPOSALS[0] + MOST_PROPOSALS[1] * count

@@ -256,6 +256,13 @@ class BatchNorm(TwoLayer):
         return np.asarray(h.T @ h + scale.T @ scale + inner)
 
     def compiled_constants(self) -> tuple[Array, float]:
+        """Return the covariance of the training inputs, and eps.
+
+        Returns
+        -------
+        tuple of array (d, d) and float
+            Sigma and eps in N(v)^2 = v' Sigma v + eps; zeros (1, 1) and 1 with `normalise` false.
+        """
         if not self.normalise:
             return np.zeros((1, 1)), 1.0  # N(v)^2 = v' 0 v + 1
         return (self.root.T @ self.root if self.sigma is None else self.sigma), self.eps
