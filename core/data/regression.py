@@ -56,7 +56,7 @@ class TeacherData(DataSection, Law):
         Returns
         -------
         dict of str to array (k, d)
-            |a_j| w_j, "positive" and "negative" by the sign of a_j; all N(0, 1), not normalised.
+            |a_j| w_j, "positive" and "negative" by the sign of a_j; a_j and w_j are N(0, 1).
         """
         inner = generator.standard_normal((self.units, self.d))
         outer = generator.standard_normal(self.units)
@@ -101,7 +101,7 @@ class TeacherData(DataSection, Law):
         Raises
         ------
         InputError
-            Too few inputs keep the margin: fewer than one in a thousand of at least 200,000.
+            Fewer than `count` of about 200,000 + 1000 count drawn inputs keep the margin.
         """
         xs, fs, accepted, n_drawn = [], [], 0, 0
         batch = max(1, min(MOST_VALUES // self.d, 2 * count + 64))
