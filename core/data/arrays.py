@@ -34,7 +34,23 @@ class ArrayFile(Protocol):
         """Shape of each array by its name."""
 
     def read(self, name: str) -> Array:
-        """Return the values of an array in float64, in the array's shape."""
+        """Return the values of an array.
+
+        Parameters
+        ----------
+        name : str
+            Array, one of `shapes`.
+
+        Returns
+        -------
+        array
+            float64, in the array's shape.
+
+        Raises
+        ------
+        InputError
+            The file is damaged.
+        """
 
 
 @final

@@ -188,7 +188,18 @@ class MixtureData(DataSection, Law):
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def directions(self, generator: Generator) -> dict[str, Array]:
-        """Return the mean mu as the one known direction."""
+        """Return the mean mu as the one known direction.
+
+        Parameters
+        ----------
+        generator : Generator
+            Not used: mu is not drawn.
+
+        Returns
+        -------
+        dict of str to array (1, d)
+            "mean" with equal positive entries, of length d^mean_exponent.
+        """
         return {"mean": np.full((1, self.d), float(self.d) ** (self.mean_exponent - 0.5))}
 
     def _draw_around(self, generator: Generator, signs: Array, mean: Array) -> Array:

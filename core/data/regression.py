@@ -46,6 +46,18 @@ class TeacherData(DataSection, Law):
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     def directions(self, generator: Generator) -> dict[str, Array]:
+        """Draw the teacher's units.
+
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness.
+
+        Returns
+        -------
+        dict of str to array (k, d)
+            |a_j| w_j, "positive" and "negative" by the sign of a_j; a_j and w_j are N(0, 1).
+        """
         inner = generator.standard_normal((self.units, self.d))
         outer = generator.standard_normal(self.units)
         # |a| relu(<w, x>) = relu(<|a| w, x>): a teacher is two sets of directions.
@@ -72,6 +84,25 @@ class TeacherData(DataSection, Law):
         return np.asarray(up.sum(axis=1) - down.sum(axis=1))
 
     def draw(self, generator: Generator, count: int, directions: Directions) -> tuple[Array, Array]:
+        """Draw inputs until enough of them have |f(x)| >= margin.
+
+        Parameters
+        ----------
+        generator, count : Generator, int
+            Source of randomness, and number of examples.
+        directions : mapping of str to array
+            Directions "positive" and "negative".
+
+        Returns
+        -------
+        tuple of arrays
+            x (count, d) and y = sign f(x), (count,).
+
+        Raises
+        ------
+        InputError
+            Fewer than `count` of about 200,000 + 1000 count drawn inputs keep the margin.
+        """
         xs, fs, accepted, n_drawn = [], [], 0, 0
         batch = max(1, min(MOST_VALUES // self.d, 2 * count + 64))
         max_proposals = MOST_PROPOSALS[0] + MOST_PROPOSALS[1] * count
@@ -181,7 +212,20 @@ class RegressionData(TargetData, Law):
         return self
 
     def directions(self, generator: Generator) -> dict[str, Array]:
-        """Return the directions of the teacher's units; nothing for data without a teacher."""
+        """Return the directions of the teacher's units.
+
+        Parameters
+        ----------
+        generator : Generator
+            Source of randomness; not used by orthonormal units, or without a teacher.
+
+        Returns
+        -------
+        dict of str to array (k, d)
+            "positive" and "negative" by the sign of the outer weight; empty without a teacher. Only
+            random ReLU units have negative ones, |a_j| w_j. Other random units are N(0, I/d) for
+            "erf", and uniform on the unit sphere for "hermite".
+        """
         if not self.units:
             return {}
         if self.teacher == "orthonormal":

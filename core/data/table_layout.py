@@ -248,8 +248,25 @@ def lay_out(
 ) -> Layout:
     """Return the columns of a table, from its header, if any, and the first row of values.
 
-    `rows` is the text, for the separator and a comment with names. Raises InputError if the label
-    is not clear, or no coordinates are left.
+    Parameters
+    ----------
+    names, first : list of str or None, Row
+        Cells of the header, if any; line number and cells of the first row of values.
+    rows : TextRows
+        Text, for the separator and a comment with names.
+    choices, origin : TableChoices, Origin
+        Choices of the user; origin of the text, for error messages.
+
+    Returns
+    -------
+    Layout
+        Places of the columns, from 0. Its label is None until the values show it.
+
+    Raises
+    ------
+    InputError
+        The label is not clear, no coordinates are left, a column of coordinates has no name, or
+        header and row differ in length.
     """
     line, cells = first
     from_comment = names is None and choices.header is None and bool(rows.comment)

@@ -221,6 +221,11 @@ def has_header(rows: Sequence[Row], choices: TableChoices, origin: Origin) -> bo
     origin : Origin
         Origin of the text, for error messages.
 
+    Returns
+    -------
+    bool
+        The user's choice, if any; else inferred from the words and numbers of the rows.
+
     Raises
     ------
     InputError
@@ -284,6 +289,11 @@ def fitting_names(
     origin : Origin
         Origin of the text, for error messages.
 
+    Returns
+    -------
+    list of str
+        Names in the order of the columns; the added one is empty and the first.
+
     Raises
     ------
     InputError
@@ -311,6 +321,11 @@ def width_fault(width: int, needed: int, header: bool) -> str:
         Number of columns.
     header : bool
         True if a header counts the columns.
+
+    Returns
+    -------
+    str
+        Clause such as "has 3 values, and its header 4; ...", after the name of the line.
     """
     counted = "1 value" if width == 1 else f"{width} values"
     expected = f"its header {needed}" if header else f"the lines before it have {needed}"

@@ -169,7 +169,15 @@ class CommaCheck:
         self._first = (0, "")
 
     def add(self, row: Sequence[str], line: int, has_points: bool) -> None:
-        """Add the cells of one row; `has_points` if some number so far has a decimal point."""
+        """Add the cells of one row.
+
+        Parameters
+        ----------
+        row, line : sequence of str, int
+            Cells, and number of the row's line, from 1.
+        has_points : bool
+            True if some number so far has a decimal point.
+        """
         if not self._active:
             return
         if self._decimal is None and not has_points:
@@ -261,16 +269,14 @@ def read_table(
 
     Parameters
     ----------
-    file : TextIO
-        Text.
-    origin : Origin
-        Origin of the text, for error messages.
-    choices : TableChoices
-        Choices of the user.
-    bounds : Bounds
-        Limits beyond the size of a run.
-    encoding : str
-        Encoding of the text, for the note.
+    file, origin, choices : TextIO, Origin, TableChoices
+        Text; its origin, for error messages; choices of the user.
+    bounds, encoding : Bounds, str
+        Limits beyond the size of a run; encoding of the text, for the note.
+
+    Returns
+    -------
+    Table
     """
     rows = TextRows(file, origin)
     numbered: Iterator[Row] = ((rows.line, cells) for cells in rows)

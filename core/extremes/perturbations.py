@@ -136,6 +136,11 @@ class StartSpace(ArraySpace):
     def arrays_of(self, point: Point) -> Mapping[str, Array]:
         """Return the start of a point.
 
+        Parameters
+        ----------
+        point : Point
+            Point with arrays of its own, or with the seeds that draw them.
+
         Returns
         -------
         dict of str to array
@@ -224,6 +229,11 @@ class DataSpace(ArraySpace):
 
     def arrays_of(self, point: Point) -> Mapping[str, Array]:
         """Return the data set of a point.
+
+        Parameters
+        ----------
+        point : Point
+            Point with arrays of its own, or with the seeds that draw them.
 
         Returns
         -------

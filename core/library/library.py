@@ -81,12 +81,15 @@ class Library:
         Parameters
         ----------
         report : callable, optional
-            Called with the listing of known runs at once, and then once a second during the
-            reading.
+            Called with the listing of known runs at once, then once a second while files are read.
         halt : callable, optional
             Called between reads; it may cancel by raising an exception.
         again : bool
             Read also files that could not be read before, as the first call always does.
+
+        Returns
+        -------
+        Listing
         """
         self.trash.complete_moves()
         files: dict[str, Places] = {one.path: (one, None) for one in run_files(self.root)}
@@ -339,10 +342,7 @@ def _is_known(row: Row | None, file: FoundFile, again: bool) -> bool:
 
 
 def _times_wait(row: Row | None) -> bool:
-    """Return True if the time to 90 % can be computed and is missing.
-
-    A run that is being recorded will soon have other frames, and does not wait.
-    """
+    """Return True if the time to 90 % can be computed, is missing, and the run is not growing."""
     if row is None or not row.facts.readable or row.facts.status == RECORDING:
         return False
     return not math.isnan(row.facts.max_margin) and row.facts.reached_of != row.facts.max_margin
@@ -372,14 +372,14 @@ def surplus(
 
     Parameters
     ----------
-    entries : iterable of Entry
-        Runs of the library.
-    plain : iterable of mapping of str to value
-        Settings of the runs that the window trains by itself, by dotted key.
-    limit : float
-        Bytes that all runs of first starts may take; NaN for no limit.
-    root : Path
-        Folder where the window records; runs elsewhere are no first starts.
+    entries, limit : iterable of Entry, float
+        Runs of the library; bytes that all runs of first starts may take, NaN for no limit.
+    plain, root : iterable of mapping of str to value, Path
+        Settings by dotted key, and folder, of the window's own runs; others are never chosen.
+
+    Returns
+    -------
+    tuple of Entry
     """
     shapes, entries = [dict(settings) for settings in plain], list(entries)
     starts = [

@@ -80,7 +80,20 @@ class Bias(TwoLayer):
 
     @staticmethod
     def initial(section: BiasNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Draw a ~ N(0, 1/m), V and b ~ N(0, 1/(d + 1)), in this order (our choice)."""
+        """Draw a ~ N(0, 1/m), V and b ~ N(0, 1/(d + 1)), in this order (our choice).
+
+        Parameters
+        ----------
+        section : BiasNetwork
+            Settings; an `init` in INIT_SCALES makes all entries N(0, scale^2) instead.
+        shape, generator : Shape, Generator
+            Width m and dimension d; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "a" (m,), "V" (m, d) and "b" (m,).
+        """
         a = generator.standard_normal(shape.m)
         V = generator.standard_normal((shape.m, shape.d))
         b = generator.standard_normal(shape.m)
@@ -150,7 +163,20 @@ class Multiclass(TwoLayer):
 
     @staticmethod
     def initial(section: MulticlassNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Draw A, then V times `init_multiple`, by the Glorot uniform law; b starts at 0."""
+        """Draw A, then V times `init_multiple`, by the Glorot uniform law; b starts at 0.
+
+        Parameters
+        ----------
+        section : MulticlassNetwork
+            Settings; an `init` in INIT_SCALES makes the entries of A and V N(0, scale^2) instead.
+        shape, generator : Shape, Generator
+            Width m, dimension d and outputs k, at least 2; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "A" (m, k), "V" (m, d) and "b" (m,), also without `biases`.
+        """
         m, d, k = shape.m, shape.d, max(shape.k, 2)
         if section.init in INIT_SCALES:
             scale = INIT_SCALES[section.init]

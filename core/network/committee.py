@@ -98,7 +98,22 @@ class Committee(Network):
     def initial(section: CommitteeNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """Draw V ~ N(0, scale^2/d I), or an orthonormal basis beyond the first m coordinates.
 
-        Raises InputError where the dimension has no room for m further directions.
+        Parameters
+        ----------
+        section : CommitteeNetwork
+            Settings; with `init` "overlap", <v_j, e_j> = overlap and |v_j| = scale.
+        shape, generator : Shape, Generator
+            Width m and dimension d; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "V" (m, d).
+
+        Raises
+        ------
+        InputError
+            The dimension has no room for m further directions: 2 m > d.
         """
         m, d = shape.m, shape.d
         if section.init != "overlap":

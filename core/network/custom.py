@@ -263,7 +263,25 @@ class Custom(Network):
         return slope.numpy() if is_numpy else slope
 
     def derivative(self, flat: Array, inputs: Array, direction: Array) -> Array:
-        """Return J direction as the derivative of g -> J' g along it: two backward passes."""
+        """Return J direction as the derivative of g -> J' g along it: two backward passes.
+
+        Parameters
+        ----------
+        flat, inputs : array (size,), array (n, d)
+            Trained parameters and inputs; copied to tensors.
+        direction : array (size,)
+            Direction in the trained parameters, of any length.
+
+        Returns
+        -------
+        array (n,) or (n, k)
+            Derivative of each output.
+
+        Raises
+        ------
+        InputError
+            The file's outputs() fails.
+        """
         import torch
 
         leaf = torch.tensor(flat, requires_grad=True)
@@ -274,6 +292,20 @@ class Custom(Network):
         return np.asarray(product.numpy())
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:
+        """Return the neurons that the file names with `outer` and `directions`.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Trained parameters.
+
+        Returns
+        -------
+        s : array (m,)
+            Parameter `outer`; NaN if the file names none.
+        U : array (m, d)
+            Parameter `directions`; NaN if the file names none.
+        """
         s = np.full(self.m, np.nan) if self._outer is None else self.unpack(flat)[self._outer]
         return np.asarray(s), self.directions(flat)
 

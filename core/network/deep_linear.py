@@ -141,7 +141,22 @@ class DeepLinear(LinearPredictor):
 
     @staticmethod
     def initial(section: DeepLinearNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Draw a frame of each hidden layer, and those of both ends; or all entries."""
+        """Draw a frame of each hidden layer, and those of both ends; or all entries.
+
+        Parameters
+        ----------
+        section : DeepLinearNetwork
+            Settings. `init` "random" makes the entries N(0, scale^(2/L)/m); else all singular
+            values of each W_l are scale^(1/L), or 0.
+        shape, generator : Shape, Generator
+            Width m, inputs x (n, d) and targets y (n,); source of randomness. The ends of an
+            aligned start are the singular frames of sum_i y_i X_i, if y is known and it is not 0.
+
+        Returns
+        -------
+        dict of str to array
+            W_1, ..., W_L by name, in the shapes of `layout`.
+        """
         size, net = section.scale ** (1.0 / section.layers), DeepLinear(section, shape, {})
         if section.init == "random":
             sd = size / np.sqrt(shape.m)
@@ -208,15 +223,36 @@ class DeepLinear(LinearPredictor):
         return np.asarray(join_flat(differences))
 
     def imbalance(self, flat: Array) -> Array:
-        """Return |a_j|^2 - |w_j|^2 of column a_j of W_L and row w_j of the matrix before, (m,)."""
+        """Return the difference of squared norms of each neuron of the last hidden layer.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Trained parameters.
+
+        Returns
+        -------
+        array (m,)
+            |a_j|^2 - |w_j|^2 of column a_j of W_L and row w_j of the matrix before.
+        """
         *_, W, last = self.matrices(flat)
         return np.asarray(squared_norms(last.T) - squared_norms(W))
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:
         """Return the neurons of the last hidden layer: sizes, and vectors whose sum is the product.
 
-        With k = 1 these are a and the rows of W_(L-1) ... W_1. With k > 1 a neuron has the size
-        |a_j| of its column of W_L, and the matrix a_j/|a_j| times its row, row after row, (d,).
+        Parameters
+        ----------
+        flat : array (size,)
+            Trained parameters.
+
+        Returns
+        -------
+        s : array (m,)
+            a with k = 1; with k > 1 the length |a_j| of each column of W_L.
+        U : array (m, d)
+            Rows of W_(L-1) ... W_1 with k = 1; with k > 1 the matrix a_j/|a_j| times that row, row
+            after row, and 0 for a_j = 0.
         """
         *inner, last = self.matrices(flat)
         U = inner[0]

@@ -86,7 +86,20 @@ class DiagonalLinear(LinearPredictor):
     def initial(
         section: DiagonalLinearNetwork, shape: Shape, generator: Generator
     ) -> dict[str, Array]:
-        """Draw the layers in their order, or set all entries to the scale."""
+        """Draw the layers in their order, or set all entries to the scale.
+
+        Parameters
+        ----------
+        section : DiagonalLinearNetwork
+            Settings; `init` "random" makes the entries N(0, scale^2).
+        shape, generator : Shape, Generator
+            Number m of diagonal networks and dimension d; source of randomness, used by "random".
+
+        Returns
+        -------
+        dict of str to array (m, d)
+            "u1", ..., "uL", or "u" and "w" with `form` "squares".
+        """
         arrays = {}
         for block in DiagonalLinear(section, shape, {}).layout:
             is_random = section.init == "random"
@@ -136,7 +149,18 @@ class DiagonalLinear(LinearPredictor):
         return np.asarray(layers[:-1] ** 2 - layers[1:] ** 2).reshape(-1)
 
     def imbalance(self, flat: Array) -> Array:
-        """Return |u_j1|^2 - |u_jL|^2 of each neuron, or <u_j, w_j>, (m,)."""
+        """Return what gradient flow conserves of the first and last layer of each diagonal network.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Trained parameters.
+
+        Returns
+        -------
+        array (m,)
+            |u_j1|^2 - |u_jL|^2, or <u_j, w_j> with `form` "squares".
+        """
         layers = self._layers(flat)
         if self.squares:
             return np.asarray((layers[0] * layers[1]).sum(axis=1))

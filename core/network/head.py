@@ -68,7 +68,20 @@ class Head(Network):
 
     @staticmethod
     def initial(section: HeadNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Draw a, b = +-1/sqrt(m) uniformly, then V_l ~ N(0, 2/fan-in), the last N(0, 1/fan-in)."""
+        """Draw a, b = +-1/sqrt(m) uniformly, then V_l ~ N(0, 2/fan-in), the last N(0, 1/fan-in).
+
+        Parameters
+        ----------
+        section : HeadNetwork
+            Settings, with the depth and the width of the hidden layers.
+        shape, generator : Shape, Generator
+            Width m and dimension d; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "a" and "b" (m,), "V1" (hidden, d), ..., "V<depth>" (m, hidden); "V1" (m, d) at depth 1.
+        """
         scale = shape.m**-0.5
         arrays = {"a": scale * signs(generator, shape.m), "b": scale * signs(generator, shape.m)}
         for block in Head(section, shape, {}).matrices:

@@ -157,7 +157,20 @@ class KernelNetwork(Network):
 
     @staticmethod
     def initial(section: Any, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Return c = 0: the predictor is 0 before the fit."""
+        """Return c = 0: the predictor is 0 before the fit.
+
+        Parameters
+        ----------
+        section, generator : any, Generator
+            Not used.
+        shape : Shape
+            Training inputs x (n, d), with one coefficient each.
+
+        Returns
+        -------
+        dict of str to array
+            "coefficients" (n,), zeros.
+        """
         return {"coefficients": np.zeros(shape.x.shape[0])}
 
     @cached_property

@@ -62,7 +62,21 @@ class Linear(TwoLayer):
 
     @staticmethod
     def initial(section: LinearNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Draw a and then w, or V; an aligned start takes w from the data where it can."""
+        """Draw a and then w, or V; an aligned start takes w from the data where it can.
+
+        Parameters
+        ----------
+        section : LinearNetwork
+            Settings. `init` "random" makes all entries N(0, scale/m); else V = a w'.
+        shape, generator : Shape, Generator
+            Width m, inputs x (n, d) and targets y (n,); source of randomness. An aligned start
+            has w along sum_i y_i x_i, if y is known and the sum is not 0.
+
+        Returns
+        -------
+        dict of str to array
+            "a" (m,) and "V" (m, d). Unless random, |a|^2 = scale and |w| = 1.
+        """
         m, d = shape.m, shape.d
         if section.init == "random":
             entries = np.sqrt(section.scale / m) * generator.standard_normal((m, 1 + d))

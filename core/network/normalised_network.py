@@ -52,7 +52,18 @@ class Normalised(TwoLayer):
 
     @staticmethod
     def initial(section: NormalisedNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Draw a, b = +-1/sqrt(m) uniformly, then v uniformly on the sphere."""
+        """Draw a, b = +-1/sqrt(m) uniformly, then v uniformly on the sphere.
+
+        Parameters
+        ----------
+        section, shape, generator : NormalisedNetwork, Shape, Generator
+            Settings, not used; width m and dimension d; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "a" and "b" (m,), "V" (m, d) with |v_j| = 1.
+        """
         # Balanced, |a_j| = |b_j|, which the flow conserves: it is the mirror flow of u_j = a_j^2
         # from u_j(0) = 1/m (homogeneity, Lemma 3.2).
         scale = shape.m**-0.5
@@ -79,7 +90,18 @@ class Normalised(TwoLayer):
         return join_flat([b * d_alpha, a * d_alpha, tangential])
 
     def gram(self, flat: Array, inputs: Array) -> Array:
-        """Return the tangent kernel; the inner weights' part is orthogonal to each neuron's v_j."""
+        """Return the tangent kernel; the inner weights' part is orthogonal to each neuron's v_j.
+
+        Parameters
+        ----------
+        flat, inputs : array (size,), array (n, d)
+            Trained parameters and inputs.
+
+        Returns
+        -------
+        array (n, n)
+            Symmetric kernel matrix; a sum over neurons, without 1/m.
+        """
         a, b, V = (part.reshape(self.m, -1) for part in self.unpack(flat).values())
         U, norms = self._unit(V)
         z = U @ inputs.T
@@ -146,7 +168,18 @@ class BatchNorm(TwoLayer):
 
     @staticmethod
     def initial(section: BatchNormNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Draw a ~ N(0, 1/m), then V ~ N(0, I/d); c starts at 1."""
+        """Draw a ~ N(0, 1/m), then V ~ N(0, I/d); c starts at 1.
+
+        Parameters
+        ----------
+        section, shape, generator : BatchNormNetwork, Shape, Generator
+            Settings, not used; width m and dimension d; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "a" and "c" (m,), "V" (m, d).
+        """
         a = generator.standard_normal(shape.m) / np.sqrt(shape.m)
         V = generator.standard_normal((shape.m, shape.d)) / np.sqrt(shape.d)
         return {"a": a, "c": np.ones(shape.m), "V": V}
@@ -183,11 +216,34 @@ class BatchNorm(TwoLayer):
         return join_flat([d_alpha, radial / N, c[:, None] / N * (d_U - VS * radial / N**2)])
 
     def imbalance(self, flat: Array) -> Array:
+        """Return what gradient flow conserves of the outer weights and scales of each neuron.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Trained parameters.
+
+        Returns
+        -------
+        array (m,)
+            a_j^2 - c_j^2, without the inner weights.
+        """
         a, c, _ = self.unpack(flat).values()
         return np.asarray(a**2 - c**2)
 
     def gram(self, flat: Array, inputs: Array) -> Array:
-        """Return the tangent kernel; the inner weights' part is orthogonal to Sigma v_j."""
+        """Return the tangent kernel; the inner weights' part is orthogonal to Sigma v_j.
+
+        Parameters
+        ----------
+        flat, inputs : array (size,), array (n, d)
+            Trained parameters, and inputs less the training mean.
+
+        Returns
+        -------
+        array (n, n)
+            Symmetric kernel matrix; a sum over neurons, without 1/m.
+        """
         a, c, V = (part.reshape(self.m, -1) for part in self.unpack(flat).values())
         N, VS = self.statistics(V)
         z = self.effective(flat)[1] @ inputs.T
@@ -200,6 +256,13 @@ class BatchNorm(TwoLayer):
         return np.asarray(h.T @ h + scale.T @ scale + inner)
 
     def compiled_constants(self) -> tuple[Array, float]:
+        """Return the covariance of the training inputs, and eps.
+
+        Returns
+        -------
+        tuple of array (d, d) and float
+            Sigma and eps in N(v)^2 = v' Sigma v + eps; zeros (1, 1) and 1 with `normalise` false.
+        """
         if not self.normalise:
             return np.zeros((1, 1)), 1.0  # N(v)^2 = v' 0 v + 1
         return (self.root.T @ self.root if self.sigma is None else self.sigma), self.eps

@@ -195,7 +195,20 @@ class Quadratic(TwoLayer):
 
     @staticmethod
     def initial(section: QuadraticNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Draw A and then V, all entries N(0, scale^2)."""
+        """Draw A and then V, all entries N(0, scale^2).
+
+        Parameters
+        ----------
+        section : QuadraticNetwork
+            Settings, with the scale.
+        shape, generator : Shape, Generator
+            Width m, dimension d and outputs k, at least 2; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "A" (m, k) and "V" (m, d).
+        """
         m, d, k = shape.m, shape.d, max(shape.k, 2)
         A, V = generator.standard_normal((m, k)), generator.standard_normal((m, d))
         return {"A": section.scale * A, "V": section.scale * V}
@@ -225,6 +238,18 @@ class Quadratic(TwoLayer):
         return np.asarray(squared_norms(A) + squared_norms(V))
 
     def imbalance(self, flat: Array) -> Array:
+        """Return each neuron's difference of squared norms, which gradient flow conserves.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Trained parameters.
+
+        Returns
+        -------
+        array (m,)
+            2 |A_j|^2 - |v_j|^2.
+        """
         # d|A_j|^2/dt is half of d|v_j|^2/dt, since phi is 2-homogeneous.
         A, V = self.effective(flat)
         return np.asarray(2.0 * squared_norms(A) - squared_norms(V))

@@ -121,7 +121,22 @@ class SingleIndex(Network):
     ) -> dict[str, Array]:
         """Draw v uniformly on the sphere, or on its circle of latitude <v, e_1> = overlap.
 
-        Raises InputError for a circle in one dimension.
+        Parameters
+        ----------
+        section : SingleIndexNetwork
+            Settings; `init` "overlap" chooses the circle.
+        shape, generator : Shape, Generator
+            Dimension d; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "V" (1, d), of length 1.
+
+        Raises
+        ------
+        InputError
+            A circle needs d of at least 2.
         """
         if section.init != "overlap":
             return {"V": draw_on_sphere(generator, 1, shape.d)}

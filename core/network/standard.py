@@ -196,6 +196,19 @@ class Standard(TwoLayer):
         """Draw a ~ N(0, 1/m), V ~ N(0, I/d), in this order (telgarsky22, section 1.2).
 
         Starts with a scale draw V first and then the signs of a.
+
+        Parameters
+        ----------
+        section : StandardNetwork
+            Settings. An `init` in INIT_SCALES makes all entries N(0, scale^2). "balanced" draws V ~
+            N(0, scale^2/m) with |a_j| = |v_j|, and "dominated" V uniform with |a_j| >= |v_j|.
+        shape, generator : Shape, Generator
+            Width m and dimension d; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "a" (m,) and "V" (m, d).
         """
         if section.init in SMALL:
             return _of_scale(section, shape, generator)
@@ -263,7 +276,17 @@ class FixedOuter(TwoLayer):
     def initial(section: FixedOuterNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
         """Draw V ~ N(0, w^2), w = init_multiple * sqrt(2/(m + d)); the first half of a is positive.
 
-        The other half is negative; |a_j| = 1/sqrt(m).
+        Parameters
+        ----------
+        section : FixedOuterNetwork
+            Settings, with `init_multiple`.
+        shape, generator : Shape, Generator
+            Width m and dimension d; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "V" (m, d), and "a" (m,), untrained: ceil(m/2) entries 1/sqrt(m), then -1/sqrt(m).
         """
         m, d = shape.m, shape.d
         a = np.where(np.arange(m) < (m + 1) // 2, 1.0, -1.0) / np.sqrt(m)
@@ -326,7 +349,18 @@ class Scalar(TwoLayer):
 
     @staticmethod
     def initial(section: ScalarNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Draw a, b = +-m^(-1/4) uniformly, then v uniformly on the sphere."""
+        """Draw a, b = +-m^(-1/4) uniformly, then v uniformly on the sphere.
+
+        Parameters
+        ----------
+        section, shape, generator : ScalarNetwork, Shape, Generator
+            Settings, not used; width m and dimension d; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "a" and "b" (m,), and "V" (m, d) with |v_j| = 1, untrained.
+        """
         # Balanced like the normalised network, at another size: |a_j b_j| = 1/sqrt(m).
         scale = shape.m**-0.25
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)

@@ -76,7 +76,20 @@ class Tanh(TwoLayer):
 
     @staticmethod
     def initial(section: TanhNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """Draw a and then V, as the standard network does from the same seed."""
+        """Draw a and then V, as the standard network does from the same seed.
+
+        Parameters
+        ----------
+        section : TanhNetwork
+            Settings; `init` is that of `draw_normal`.
+        shape, generator : Shape, Generator
+            Width m and dimension d; source of randomness.
+
+        Returns
+        -------
+        dict of str to array
+            "a" (m,) and "V" (m, d).
+        """
         return draw_normal(section.init, shape, generator)
 
     def effective(self, flat: Any) -> tuple[Any, Any]:

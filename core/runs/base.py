@@ -249,10 +249,7 @@ class Run(ABC):
     @property
     @abstractmethod
     def status(self) -> str:
-        """Recording (or left by a crash) or finished, as of the last `refresh`.
-
-        Python's runs replace "finished" by the reason (marginscope.Run).
-        """
+        """Recording (or left by a crash) or finished at `refresh`; Python's runs say the reason."""
 
     @property
     def is_recording(self) -> bool:
@@ -352,12 +349,16 @@ class Run(ABC):
 
     @abstractmethod
     def dual(self, index: int) -> Array | None:
-        """Return the stored dual weights of a frame with float32 parameters.
+        """Return the dual weights stored with float32 parameters; None if q is computed from them.
+
+        Parameters
+        ----------
+        index : int
+            Index of the frame, 0 <= index < frames.
 
         Returns
         -------
         array (n,) or None
-            None if q is computed from the parameters.
         """
 
     def last_state(self, index: int) -> tuple[int, State] | None:
@@ -372,8 +373,7 @@ class Run(ABC):
     def loop_names(self) -> tuple[str, ...]:
         """Names of the numbers that a recorded loop passed with its committed frames, sorted.
 
-        At most `MAX_METRICS` of the form `NUMBER_NAME`; none in the program's own runs, whose
-        `diagnostics` are the integrator's.
+        At most `MAX_METRICS`, each a `NUMBER_NAME`; none where `diagnostics` are the integrator's.
         """
         return ()
 

@@ -30,6 +30,11 @@ from core.study_file.weight import frames_bytes
 def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
     """Return the arrays of a problem's run file, as they are stored.
 
+    Parameters
+    ----------
+    problem : Problem
+        Data, start and network; its earlier frames, basis and scaling are stored where it has them.
+
     Returns
     -------
     dict of str to array
@@ -66,10 +71,16 @@ def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
 def columns_of(history: History) -> dict[str, NDArray[np.float64]]:
     """Return the arrays of the frames before the start.
 
+    Parameters
+    ----------
+    history : History
+        H earlier frames, with their margin errors if known.
+
     Returns
     -------
     dict of str to array
-        Named `history_NAME`; without earlier frames, only that nothing is missing.
+        Named `history_NAME`: columns (H,), parameters (H, size) and errors (H + 1,), float64 but
+        for the parameters. Without earlier frames, only that nothing is missing.
     """
     steps, complete = history.steps.astype(np.float64), np.array([float(history.complete)])
     errors = np.zeros(0) if history.errors is None else history.errors

@@ -302,7 +302,15 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 def read_frame(connection: Connection, header: RunHeader, index: int) -> tuple[Any, ...]:
     """Read the row of a frame, unchecked, for `checked_frame`.
 
-    The columns are step, time, log10_time, rho, crc32, dual and parameters.
+    Parameters
+    ----------
+    connection, header, index : Connection, RunHeader, int
+        Open file, its header, and index of the frame; RunFileError if it cannot be read.
+
+    Returns
+    -------
+    tuple
+        Step, time, log10_time, rho, crc32, dual (8 n bytes, or None) and parameters (bytes).
     """
     size, n = header.frame_bytes, header.meta.sizes.n
     sql = (
@@ -324,10 +332,8 @@ def checked_frame(
 
     Parameters
     ----------
-    connection : Connection
-        Open file, for the error.
-    header : RunHeader
-        Header of the file.
+    connection, header : Connection, RunHeader
+        Open file, for the error, and its header.
     index : int
         Index of the frame.
     row : tuple

@@ -33,6 +33,11 @@ class FrameCache:
     def get(self, index: int) -> tuple[Array, Array | None] | None:
         """Return a cached frame and make it the one used last.
 
+        Parameters
+        ----------
+        index : int
+            Index of the frame.
+
         Returns
         -------
         (array (size,), array (n,) or None), or None
@@ -140,6 +145,23 @@ class WholeRun(Run):
         return self
 
     def parameters(self, index: int) -> Array:
+        """Return the parameters of a frame of this run, or of one before its start.
+
+        Parameters
+        ----------
+        index : int
+            Index of the frame, from t = 0; 0 is the origin.
+
+        Returns
+        -------
+        array (size,)
+            Flat float64; e^rho[index] times it is physical.
+
+        Raises
+        ------
+        IndexError
+            The run has no such frame.
+        """
         if index >= self.frames_before:
             return self._run.parameters(index - self.frames_before)
         if index < 0:
@@ -150,6 +172,18 @@ class WholeRun(Run):
         return np.asarray(self._history.parameters[index - 1], dtype=np.float64)
 
     def dual(self, index: int) -> Array | None:
+        """Return the stored dual weights of a frame with float32 parameters.
+
+        Parameters
+        ----------
+        index : int
+            Index of the frame, from t = 0.
+
+        Returns
+        -------
+        array (n,) or None
+            None before the start of the continued run, and if q is computed from the parameters.
+        """
         return self._run.dual(index - self.frames_before) if index >= self.frames_before else None
 
     def last_state(self, index: int) -> tuple[int, State] | None:

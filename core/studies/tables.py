@@ -39,8 +39,15 @@ def as_typed() -> Iterator[None]:
 def is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
     """Return True if a list is one value of its key, and no axis.
 
-    A list of lists is an axis of a key that takes lists. A key that takes lists of lists has an
-    axis that is a list of these.
+    Parameters
+    ----------
+    value, cls, name : list, type of Section, str
+        List of a study file, the section's class, and the key in it.
+
+    Returns
+    -------
+    bool
+        False if the list nests deeper than the values of its key: it is an axis of them.
     """
     annotation = cls.model_fields[name].annotation
     return depth_of(value) <= max(map(_depth_in, (annotation, *get_args(annotation))))
@@ -106,10 +113,8 @@ def is_dropped(axis: str, section: str, names: Set[str]) -> bool:
 
     Parameters
     ----------
-    axis : str
-        Dotted key.
-    section : str
-        Section whose kind changed.
+    axis, section : str
+        Dotted key, and the section whose kind changed.
     names : set of str
         Keys that the new kind has.
 

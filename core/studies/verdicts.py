@@ -109,7 +109,22 @@ def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judge
 
 
 def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iterator[JudgedClaim]:
-    """Judge one claim after another: some take seconds."""
+    """Judge one claim after another: some take seconds.
+
+    Parameters
+    ----------
+    study : Study
+        Study with its claims.
+    trials : sequence of Trial
+        Its finished and failed cells.
+    size : str or None
+        Size at which they were run; None for the user's own settings.
+
+    Yields
+    ------
+    JudgedClaim
+        Each claim with its verdict, in the order of the study file.
+    """
     for claim in study.claims:
         yield _judge(claim, trials, size)
 

@@ -352,7 +352,18 @@ class KernelPredictor(DynamicsSection):
         return self
 
     def work(self, n: float, m: float, d: float) -> float:
-        """Return 80 ns (n^2 + 4096 n) + n^3 / 3 at 60 GFLOP/s, in ns."""
+        """Return the time of a fit: 80 ns for each entry of a kernel, and n^3 / 3 at 60 GFLOP/s.
+
+        Parameters
+        ----------
+        n, m, d : float
+            Examples, nodes and dimension; only n counts.
+
+        Returns
+        -------
+        float
+            80 (n^2 + 4096 n) + n^3 / 180, in ns.
+        """
         return 80.0 * (n * n + KERNEL_TESTS * n) + n**3 / 3.0 / 60.0
 
     def count_stored(self, n: float) -> float:

@@ -70,7 +70,18 @@ class SteepestDescent(DynamicsSection):
             )
 
     def work(self, n: float, m: float, d: float) -> float:
-        """Return n m (d + 36) a step, and 10 min(m, d)^2 (m + d) for a polar factor."""
+        """Return the multiply-adds of all steps.
+
+        Parameters
+        ----------
+        n, m, d : float
+            Examples, nodes and dimension.
+
+        Returns
+        -------
+        float
+            n m (d + 36) a step, and 10 min(m, d)^2 (m + d) more for the polar factor of "spectral".
+        """
         polar = 10.0 * min(m, d) ** 2 * (m + d) if self.norm == "spectral" else 0.0
         return self.steps() * (n * m * (d + 36.0) + polar)
 

@@ -206,12 +206,8 @@ def run_file(study: Study, cell: Cell, folder: Path) -> Path:
 
     Parameters
     ----------
-    study : Study
-        Study at its size.
-    cell : Cell
-        Cell, whose name is in the file's.
-    folder : Path
-        Folder of run files.
+    study, cell, folder : Study, Cell, Path
+        Study at its size, cell, whose name is in the file's, and folder of run files.
 
     Returns
     -------
@@ -262,6 +258,11 @@ def plan(
     force, shared : bool
         Record all cells again. Workers are on other machines, whose memory is unknown.
 
+    Returns
+    -------
+    Plan
+        Tasks of the missing cells, and rows of the others, which its ledger has as well.
+
     Raises
     ------
     InputError
@@ -309,7 +310,17 @@ def plan(
 
 
 def task_of(study: Study, cell: Cell, file: Path) -> Task:
-    """Return the task of recording a cell of a study into a file."""
+    """Return the task of recording a cell of a study into a file.
+
+    Parameters
+    ----------
+    study, cell, file : Study, Cell, Path
+        Study, one of its cells, and the run file to write, made absolute.
+
+    Returns
+    -------
+    Task
+    """
     experiment, columns = cell.experiment, study.sweep.columns
     place = str(file.resolve())
     return Task(cell.name, place, experiment, study.folder, study.title, study.source, columns)
@@ -318,8 +329,7 @@ def task_of(study: Study, cell: Cell, file: Path) -> Task:
 def ledger_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, Row]]:
     """Return the run files of a study, and the rows that its ledger has of this very study.
 
-    Only the ledger is read, so that this is quick; `plan` reads the files themselves. Raises
-    InputError if the ledger cannot be read.
+    Reads only the ledger, and not the files as `plan` does. Raises InputError if that fails.
     """
     place_ = place(study.id, folder)
     entries = read_ledger(place_).entries if place_.is_file() else {}
@@ -345,10 +355,8 @@ def recorded_row(task: Task, file: Path, seconds: float, *, is_known: bool = Fal
 
     Parameters
     ----------
-    task : Task
-        Cell.
-    file : Path
-        Its run file.
+    task, file : Task, Path
+        Cell, and its run file.
     seconds : float
         Time that the recording took, for the row.
     is_known : bool
