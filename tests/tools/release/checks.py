@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from core.program import RESOURCES
+from marginscope._wheel import OUTER
 
 LINK = re.compile(r'(?:href|src)="([^"#][^"]*)"')
 
@@ -141,6 +142,16 @@ def members(archive: Path) -> set[str]:
         return {one.name for one in tar.getmembers() if one.isfile()}
 
 
+def beyond_site(names: set[str], site: Path) -> set[str]:
+    """Return the names of a wheel's files that do not lie in the site's folder.
+
+    >>> beyond_site({"marginscope/resources/site/a.html"}, Path("resources", "site"))
+    set()
+    """
+    folder = f"{OUTER}/{site.as_posix()}/"
+    return {name for name in names if not name.startswith(folder)}
+
+
 def check_source(archive: Path, wheel: Path, site: Path, folder: Path) -> str:
     """Check that a wheel from the source archive has the same files, except the site's."""
     with tarfile.open(archive) as tar:
@@ -150,7 +161,7 @@ def check_source(archive: Path, wheel: Path, site: Path, folder: Path) -> str:
     run([sys.executable, *words], folder)
     (made,) = folder.glob("*.whl")
     ours, theirs = members(wheel), members(made)
-    extra = {name for name in ours - theirs if not name.startswith(site.as_posix())}
+    extra = beyond_site(ours - theirs, site)
     require(not extra, f"The source archive lacks what the wheel has: {sorted(extra)[:5]}.")
     require(theirs <= ours, f"The wheel lacks what the source has: {sorted(theirs - ours)[:5]}.")
     return f"{len(theirs)} files of a wheel built from it are the wheel's"

@@ -152,3 +152,10 @@ def test_the_bill_of_materials_names_the_package_of_the_viewer() -> None:
     content = (ROOT / "resources" / "sqlite" / "sqlite3.wasm").read_bytes()
     assert part["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(content).hexdigest()}]
     assert (part["name"], part["version"]) == ("sqlite-wasm", "3.54.1-build1")
+
+
+def test_a_source_archive_may_lack_the_site_alone() -> None:
+    """A wheel has all its files below its package's folder, the site's too."""
+    site = Path("resources", "site")
+    names = {f"marginscope/{one}" for one in ("resources/site/a.html", "resources/sitemap", "app")}
+    assert checks.beyond_site(names, site) == {"marginscope/resources/sitemap", "marginscope/app"}
