@@ -135,7 +135,7 @@ class FinalMargins(QObject):
     def schedule(self) -> None:
         """Start the timer of the requests if a run or its proved margins have changed.
 
-        A timer that already runs is left as it is.
+        Do nothing while the timer runs.
         """
         if self._stopped or self._pause.isActive():
             return
