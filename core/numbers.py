@@ -244,8 +244,8 @@ RAISED = str.maketrans(
     "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
 )
 # Unicode has superscript digits but no superscript point: 10^2.31 stays as written.
-WHOLE_POWER = re.compile(r"(?<=10)\^(-?\d+)(?![\d.])")
-SQUARE = re.compile(r"\^2(?![\d.])")
+WHOLE_POWER = re.compile(r"(?<=10)\^(-?\d+)(?!\.?\d)")
+SQUARE = re.compile(r"\^2(?!\.?\d)")
 
 
 def raise_powers(text: str) -> str:
@@ -253,6 +253,8 @@ def raise_powers(text: str) -> str:
 
     >>> raise_powers("1.04 10^-7") == "1.04 \u00d7 10\u207b\u2077", raise_powers("t = 10^2.31")
     (True, 't = 10^2.31')
+    >>> raise_powers("below 10^-6.") == "below 10\u207b\u2076."  # the end of a sentence
+    True
     """
     crossed = re.sub(r"(?<=\d) (?=10\^)", " \u00d7 ", text)
     return SQUARE.sub("\u00b2", WHOLE_POWER.sub(_raise, crossed)).replace("^-", "^" + MINUS)
