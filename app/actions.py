@@ -375,7 +375,7 @@ def enable(
 ) -> None:
     """Enable what is possible now; a comparison has plots, figures and data, but no films or pages.
 
-    `n_runs`: number of open runs. `pinned`, `interval`: nodes are pinned, and an interval is set.
+    `n_runs`: number of open runs. `pinned`, `interval`: neurons are pinned, and an interval is set.
     """
     for k in NUMBERS:
         actions[f"run_{k}"].setEnabled(k <= n_runs)

@@ -181,7 +181,7 @@ def time_word(log10_time: float) -> str:
 
 
 def plane_word(plane: NodePlane) -> str:
-    """Return a plane as --plane reads it: coordinates and nodes are counted as on the axes.
+    """Return a plane as --plane reads it: coordinates and neurons are counted as on the axes.
 
     >>> plane_word(NodePlane("coordinates", (2, 6))), plane_word(NodePlane("motion", ()))
     ('3,7', 'motion')

@@ -33,7 +33,7 @@ from core.problem.schedule import parse_time
 # frames shorter than 20 ms.
 FASTEST = {".gif": 50, ".webp": 60, ".mp4": 60}
 MOST_FILM_FRAMES = 6000
-# True if a film's range follows the nodes.
+# True if a film's range follows the neurons.
 FILM_RANGES = {"follow the neurons": True, "show the whole run": False}
 OPEN_VIEWS = "the open views"
 PIXELS: dict[str, tuple[int, int] | None] = {

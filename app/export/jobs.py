@@ -242,7 +242,7 @@ TABLE = ".csv"
 
 
 class ComparisonJob(ExportJob):
-    """Comparison of runs by each question, to be exported; nodes are those at `log10_time`.
+    """Comparison of runs by each question, to be exported; neurons are those at `log10_time`.
 
     `shown` are the places of the runs that are drawn, all of them if empty; `slots` are the colours
     of all runs where these have no order.

@@ -60,7 +60,7 @@ class StudySubject:
 class Exportable:
     """Runs that a window shows, and their display options.
 
-    In the order of `runs`: drawn reference margins, selected nodes, pinned nodes, bounds of
+    In the order of `runs`: drawn reference margins, selected neurons, pinned neurons, bounds of
     statements, ranges of the views, and the promise that margins are shares of. A file may be open
     twice, with other pins each time. `moment`: log10 of the time shown, None at the end of the
     runs; `interval`: the same of the loop. `sources`: papers of the studies, statements and

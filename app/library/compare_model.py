@@ -91,7 +91,7 @@ class CompareModel(QObject):
         self.close_runs()
 
     def request(self, questions: Sequence[CompareQuestion], cursor: float) -> None:
-        """Request the values for questions; nodes at the cursor."""
+        """Request the values for questions; neurons at the cursor."""
         self._questions, self.requested_at = tuple(questions), cursor
         names = [one.observable for one in questions]
         self.answers = {name: one for name, one in self.answers.items() if name in names}

@@ -96,7 +96,7 @@ class ComparePanel(QWidget):
         self.band.setVisible(question.kind == "bands")
 
     def _offer_axes(self, ranked: bool) -> None:
-        """Offer ranks for nodes, and all other axes for values over time."""
+        """Offer ranks for neurons, and all other axes for values over time."""
         keys = [key for key in AGAINST if (key == RANK) == ranked]
         texts = {key: SHORT.get(key) or greek(AGAINST[key]) for key in keys}
         self.against.offer(texts, {key: f"Against {greek(AGAINST[key])}" for key in keys})

@@ -196,7 +196,7 @@ class ComparedValues:
         return next((k for k, line in lines if run in line.members), -1)
 
     def values_at(self, cursor: float, runs: int) -> list[float]:
-        """Return the value of each drawn run at the cursor: a median where nodes are compared."""
+        """Return the value of each drawn run at the cursor: a median where neurons are compared."""
         if self.answer.question.is_by_rank:
             every = [*medians(self.answer), math.nan]  # last entry: for runs without a line
             return [every[self.line_of(k)] for k in range(runs)]
@@ -225,7 +225,7 @@ def value_heading(question: CompareQuestion) -> str:
 def request_values(
     questions: Sequence[CompareQuestion], runs: Sequence[ComparedRun], cursor: float
 ) -> None:
-    """Request the values for questions: observables at all frames, or nodes at one."""
+    """Request the values for questions: observables at all frames, or neurons at one."""
     from core.observables.registry import observable_of
 
     needed = dict.fromkeys(name for one in questions if not one.is_by_rank for name in one.names)
@@ -279,9 +279,9 @@ def compare_over_time(
 def compare_nodes(
     question: CompareQuestion, runs: Sequence[ComparedRun], differences: Differing, cursor: float
 ) -> ComparedValues | None:
-    """Compare the nodes of the last computed frames, each run's near the cursor.
+    """Compare the neurons of the last computed frames, each run's near the cursor.
 
-    None while the nodes of a run are unknown.
+    None while the neurons of a run are unknown.
     """
     from core.comparison.alignment import RankedNodes
     from core.comparison.comparison import compared_nodes

@@ -78,7 +78,7 @@ class SearchEdit(QLineEdit):
         self.setAccessibleName("Search the library of runs")
 
     def event(self, event: QEvent) -> bool:
-        # Otherwise the window's shortcut would handle Escape and unpin nodes.
+        # Otherwise the window's shortcut would handle Escape and unpin neurons.
         if event.type() == QEvent.Type.ShortcutOverride and _empties(self, event):
             event.accept()
             return True

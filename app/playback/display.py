@@ -168,7 +168,7 @@ class DisplayController(QObject):
         """True while the cursor is at an unread frame. Thread-safe."""
         return any(waits_for_frames(run, self.intent) for run in self.session)
 
-    # --------------------------------------------------------------------------------- nodes
+    # --------------------------------------------------------------------------------- neurons
 
     def _run_of_sender(self) -> OpenRun | None:
         """Return the run of the panel whose signal is being handled."""
@@ -181,7 +181,7 @@ class DisplayController(QObject):
             self.set_intent(replace(self.intent, hovered=None if node < 0 else (run.key, node)))
 
     def _on_node_clicked(self, node: int) -> None:
-        """Pin or unpin a node; unpin all nodes of the run if the click missed them (-1)."""
+        """Pin or unpin a neuron; unpin all neurons of the run if the click missed them (-1)."""
         run = self._run_of_sender()
         if run is None:
             return
@@ -190,7 +190,7 @@ class DisplayController(QObject):
         if node < 0:
             self.set_intent(replace(self.intent, pinned=pinned))
             return
-        # A click toggles one node and leaves the other pinned nodes.
+        # A click toggles one neuron and leaves the other pinned neurons.
         pinned |= mine ^ {(run.key, node)}
         self.set_intent(replace(self.intent, pinned=pinned, current=run.key))
 
@@ -206,7 +206,7 @@ class DisplayController(QObject):
             self.set_current(run.key)
 
     def unpin(self) -> None:
-        """Unpin all nodes."""
+        """Unpin all neurons."""
         self.update_intent(pinned=frozenset())
 
     # ---------------------------------------------------------------------------------- runs

@@ -1,4 +1,4 @@
-"""Panel of numbers: the pinned node, the scalars at the cursor, and the run itself.
+"""Panel of numbers: the pinned neuron, the scalars at the cursor, and the run itself.
 
 Definitions come from core.observables.registry, which needs the numerical packages: it is loaded
 with the first values to be shown, never with the window.
@@ -90,7 +90,7 @@ def _define(name: str) -> tuple[str, str]:
 
 
 def node_facts(facts: NodeFacts) -> tuple[Fact, ...]:
-    """Return the lines about a node."""
+    """Return the lines about a neuron."""
     first, second = facts.position
     angle = "\u2013" if math.isnan(facts.angle) else f"{facts.angle:.1f}\u00b0"
     rotation, relative = _define("rotation"), _define("relative_norm")
@@ -249,12 +249,12 @@ class Inspector(QWidget):
         fill_scrolled(self, content)
 
     def show_node(self, heading: str, facts: NodeFacts | None) -> None:
-        """Show one node's numbers under a heading; None shows how to choose one."""
+        """Show one neuron's numbers under a heading; None shows how to choose one."""
         self.node.set_heading(heading if facts is not None and heading else "Neuron")
         self.node.show_facts(() if facts is None else node_facts(facts))
 
     def show_group(self, heading: str, facts: GroupFacts | None) -> None:
-        """Show facts on the selected nodes under a heading; hide them without one."""
+        """Show facts on the selected neurons under a heading; hide them without one."""
         self.group.setVisible(bool(heading))
         self.group.set_heading(heading)
         self.group.show_facts(() if facts is None else group_lines(facts))

@@ -62,7 +62,7 @@ class Rate:
 
 @final
 class Readout(QObject):
-    """Numbers and texts of the display: at once for a hovered node, otherwise with a delay."""
+    """Numbers and texts of the display: at once for a hovered neuron, otherwise with a delay."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class Readout(QObject):
         self._show_status(marked or at_work)
 
     def _marked_run(self) -> OpenRun | None:
-        """Return the run of the inspected node or of the selected ones."""
+        """Return the run of the inspected neuron or of the selected ones."""
         session = self._display.session
         inspected = self._display.view.inspected
         if inspected is not None and (run := session.get(inspected[0])) is not None:
@@ -151,7 +151,7 @@ class Readout(QObject):
                 self._inspector.show_node("", None)
             self._node = None
             return
-        # The numbers need the frame's parameters; moving the pointer within one node changes
+        # The numbers need the frame's parameters; moving the pointer within one neuron changes
         # nothing.
         if self._node == (*mark, frame):
             return
@@ -164,7 +164,7 @@ class Readout(QObject):
         self._inspector.show_node(f"Neuron {mark[1]} of {run.heading}", facts)
 
     def _show_group(self) -> None:
-        """Show the selected nodes, as far as another thread has computed their values."""
+        """Show the selected neurons, as far as another thread has computed their values."""
         runs = self._display.view.runs
         chosen = next((one for one in runs if one.selected_nodes and one.frame >= 0), None)
         run = self._display.session.get(chosen.key) if chosen is not None else None
@@ -177,7 +177,7 @@ class Readout(QObject):
         later = run.data.background
         later.group.request(question)
         self._display.calculator.wake()
-        # Until the new frame's facts are computed, keep the last ones of the same nodes.
+        # Until the new frame's facts are computed, keep the last ones of the same neurons.
         is_known = later.group.known
         is_known = is_known if is_known and is_known[0].nodes == question.nodes else None
         heading = self._group_heading(run)
@@ -186,7 +186,7 @@ class Readout(QObject):
             self._inspector.show_group(heading, is_known[1] if is_known else None)
 
     def set_names(self, names: Callable[[OpenRun], str]) -> None:
-        """Set the function that names the selected nodes of a run."""
+        """Set the function that names the selected neurons of a run."""
         self._names = names
 
     def set_reach(self, reach: Callable[[OpenRun], tuple[str, str]]) -> None:

@@ -228,11 +228,11 @@ class SceneController(QObject):
         self._step(Redo())
 
     def select_previous(self) -> None:
-        """Select the nodes that were selected before."""
+        """Select the neurons that were selected before."""
         self._step(Select(-1, time.monotonic()))
 
     def select_next(self) -> None:
-        """Select the nodes that were selected after these."""
+        """Select the neurons that were selected after these."""
         self._step(Select(1, time.monotonic()))
 
     def _step(self, event: Event) -> None:

@@ -1,6 +1,6 @@
 """Undo history of scenes: differences between scenes by name, and one reducer.
 
-The selections of nodes are a trail in it, like pages in a browser: back and forward go through
+The selections of neurons are a trail in it, like pages in a browser: back and forward go through
 them, and can be undone.
 """
 
@@ -33,7 +33,7 @@ def find_differences(before: Scene, after: Scene) -> tuple[Difference, ...]:
     differences = [*_run_differences(before, after), *_form_differences(before.form, after.form)]
     for option in VIEW_OPTIONS.values():
         if option.name == "pinned" and before.runs != after.runs:
-            continue  # closing a run unpins its nodes
+            continue  # closing a run unpins its neurons
         if getattr(before.intent, option.name) != getattr(after.intent, option.name):
             differences.append(
                 Difference(option.name, option.describe(before.intent, after.intent))
@@ -302,7 +302,7 @@ def _redo(history: SceneHistory) -> SceneHistory:
 
 def _with_trail(history: SceneHistory, before: SceneHistory) -> SceneHistory:
     """Return the history with the trail of a new scene; a new selection removes those ahead."""
-    if history.scene.runs != before.scene.runs:  # pinned nodes of other runs
+    if history.scene.runs != before.scene.runs:  # pinned neurons of other runs
         return replace(history, trail=(history.scene.intent.pinned,), place=0)
     pinned = history.scene.intent.pinned
     if pinned == history.trail[history.place]:

@@ -252,7 +252,7 @@ class BookmarkController(NamedController):
 
 @final
 class SelectionController(NamedController):
-    """Named selections: a set of nodes under one name in each open run that has the name."""
+    """Named selections: a set of neurons under one name in each open run that has the name."""
 
     names_changed = Signal()
 
@@ -284,12 +284,12 @@ class SelectionController(NamedController):
         self._finish_menu(NO_SETS)
 
     def nodes_of(self, run: OpenRun) -> frozenset[int]:
-        """Return the pinned nodes of a run."""
+        """Return the pinned neurons of a run."""
         runs = self._display.view.runs
         return next((one.pinned for one in runs if one.key == run.key), frozenset())
 
     def name_of(self, run: OpenRun) -> str:
-        """Return the name of a run's pinned nodes; "" if they have none."""
+        """Return the name of a run's pinned neurons; "" if they have none."""
         nodes = self.nodes_of(run)
         sets = self._sets.get(run.path, ())
         return next((one.name for one in sets if nodes and one.nodes == nodes), "")
@@ -312,7 +312,7 @@ class SelectionController(NamedController):
     def add(self, name: str) -> None:
         name = " ".join(name.split())
         nodes = [(run.path, self.nodes_of(run)) for run in self._display.session]
-        # A file may be open twice, with different nodes pinned in each panel.
+        # A file may be open twice, with different neurons pinned in each panel.
         items = [(path, NodeSet(name, some)) for path, some in nodes if some]
         if items and self._change(items):
             self.status.emit(f'Saved selection "{name}" (Edit, Selections).')

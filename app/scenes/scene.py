@@ -41,7 +41,7 @@ class Scene:
 
 
 def by_position(intent: Intent, keys: Sequence[int]) -> Intent:
-    """Return an intent that refers to runs by position, without nodes of closed runs.
+    """Return an intent that refers to runs by position, without neurons of closed runs.
 
     >>> by_position(Intent(pinned=frozenset({(7, 3), (2, 1)})), [5, 7]).pinned
     frozenset({(1, 3)})
@@ -70,7 +70,7 @@ def by_key(intent: Intent, keys: Sequence[int]) -> Intent:
 
 
 def renumber_runs(scene: Scene, places: Sequence[int]) -> Scene:
-    """Return a scene with nodes and zooms of the run at place k moved to `places[k]`.
+    """Return a scene with neurons and zooms of the run at place k moved to `places[k]`.
 
     >>> renumber_runs(Scene(intent=Intent(pinned=frozenset({(1, 3)}))), [1, 0]).intent.pinned
     frozenset({(0, 3)})

@@ -245,7 +245,7 @@ FIELDS: Registry[SceneField] = Registry(
 OF_OPTIONS = tuple(option.text for option in VIEW_OPTIONS.values() if option.in_link)
 OF_PICTURE = ("run", "current", "t", *OF_OPTIONS, "by", "hide", "colours", "zoom")
 OF_SESSION = tuple(FIELDS)
-# Layouts hold no runs, times, nodes or zooms.
+# Layouts hold no runs, times, neurons or zooms.
 OF_LAYOUT = (*(one.text for one in VIEW_OPTIONS.values() if one.in_layout), "panels")
 
 

@@ -98,7 +98,7 @@ class ActionStateController(QObject):
         moving = wishes.playing and not wishes.follow
         actions.show_playing(self._actions["play"], moving, self._appearance.icon)
         if any(run.pinned for run in view.runs) != self._actions["name"].isEnabled():
-            self._enable()  # pinning a node changes no option
+            self._enable()  # pinning a neuron changes no option
 
     def mark_choices(self) -> None:
         """Check the chosen options in actions and menus."""
@@ -267,7 +267,7 @@ class ActionStateController(QObject):
         self._display.update_intent(plane=NodePlane(kind, numbers))
 
     def _two_nodes(self) -> tuple[int, ...]:
-        """Return the first run's nodes with two pinned ones, and its frame; else none."""
+        """Return the first run's neurons with two pinned ones, and its frame; else none."""
         for run in self._display.view.runs:
             if len(run.pinned) == 2 and run.frame >= 0:
                 return (*sorted(run.pinned), run.frame)

@@ -68,7 +68,7 @@ class HelpController(QObject):
         self.set_welcome_shown(False)
 
     def leave_or_unpin(self) -> None:
-        """Leave the welcome page over runs, or the single view; otherwise unpin nodes."""
+        """Leave the welcome page over runs, or the single view; otherwise unpin neurons."""
         if self._welcomes and len(self._display.session) > 0:
             self.leave_welcome()
         elif self._display.view.wishes.filled:

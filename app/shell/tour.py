@@ -33,7 +33,7 @@ class TourStep:
 
     `place`: a view of the current run, or a part of the window, that is framed. `log10_time`:
     moment to go to; `plays`: play from there; `pins`: pin so many of the current run's largest
-    nodes. {key} in `text` is the shortcut of an action.
+    neurons. {key} in `text` is the shortcut of an action.
     """
 
     title: str
@@ -212,7 +212,7 @@ class TourController(QObject):
         return text.format_map({key: f" ({name})" if name else "" for key, name in keys.items()})
 
     def _prepare(self, step: TourStep) -> None:
-        """Go to the step's moment, and pin its nodes."""
+        """Go to the step's moment, and pin its neurons."""
         if step.log10_time is not None:
             self._playback.seek(float(coordinate(step.log10_time)))
             self._display.update_intent(playing=step.plays)
@@ -357,7 +357,7 @@ class TourCard(QFrame):
         self.step_requested.emit(1)
 
     def event(self, event: QEvent) -> bool:
-        # Otherwise the window would handle Escape and unpin nodes.
+        # Otherwise the window would handle Escape and unpin neurons.
         override = event.type() is QEvent.Type.ShortcutOverride
         if override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
             event.accept()

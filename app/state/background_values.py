@@ -66,7 +66,7 @@ class PredictorAnswer:
 @final
 @dataclass(frozen=True, slots=True)
 class GroupQuestion:
-    """Nodes whose facts at a frame are requested."""
+    """Neurons whose facts at a frame are requested."""
 
     frame: int
     nodes: frozenset[int]
@@ -75,7 +75,7 @@ class GroupQuestion:
 @final
 @dataclass(frozen=True, slots=True)
 class NodesQuestion:
-    """Observables of single nodes, requested at a frame."""
+    """Observables of single neurons, requested at a frame."""
 
     frame: int
     names: tuple[str, ...]

@@ -52,7 +52,7 @@ MOST_SORTED = 160  # cached sorted frames: the moments of both views, and the la
 
 @final
 class DisplayData:
-    """Run for the screen; `frames` of it are read so far, `m` nodes each.
+    """Run for the screen; `frames` of it are read so far, `m` neurons each.
 
     Positions are kept at the stored scale and multiplied by e^(L rho) when asked for, because late
     frames of long runs leave the range of single precision.
@@ -175,7 +175,7 @@ class DisplayData:
         projection = self.projection
         points = projection.directions(index) if self.directions else projection.weights(index)
         self._flat[index] = points
-        # fmax ignores NaN, the value of nodes without a direction.
+        # fmax ignores NaN, the value of neurons without a direction.
         self._reach[index] = np.fmax.reduce(np.abs(points), axis=None, initial=0.0)
         self._placed[index] = True
 
@@ -192,7 +192,7 @@ class DisplayData:
 
     @property
     def projection(self) -> Projection:
-        """Projection of nodes and data on the plane; on coordinates if the run lacks it."""
+        """Projection of neurons and data on the plane; on coordinates if the run lacks it."""
         from core.errors import InputError
         from core.observables.projection import Projection
 
@@ -221,14 +221,14 @@ class DisplayData:
 
     @cached_property
     def has_inner(self) -> bool:
-        """True if the nodes have inner weight vectors to draw."""
+        """True if the neurons have inner weight vectors to draw."""
         from core.observables.spectrum import has_inner
 
         return has_inner(self.run)
 
     @property
     def has_nodes(self) -> bool:
-        """True if the predictor has nodes; the kernel predictor has none."""
+        """True if the predictor has neurons; the kernel predictor has none."""
         return self.run.network.kind != "kernel_predictor"
 
     @property
@@ -273,7 +273,7 @@ class DisplayData:
         after = int(np.searchsorted(self.coordinate, coordinate + 1e-9, side="right"))
         return max(after - 1, 0)
 
-    # ---------------------------------------------------------------------------------- nodes
+    # ---------------------------------------------------------------------------------- neurons
 
     def log10_scale(self, frames: Any) -> Any:
         """Return log10 of the factor that makes stored positions physical; 0 for directions."""
@@ -298,7 +298,7 @@ class DisplayData:
                     self._place(index)
 
     def log10_extents(self, frames: Indices) -> Floats:
-        """Return log10 of the largest coordinate at some frames; -inf where all nodes are 0."""
+        """Return log10 of the largest coordinate at some frames; -inf where all neurons are 0."""
         self._find(frames)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log10(self._reach[frames]) + self.log10_scale(frames))
@@ -317,7 +317,7 @@ class DisplayData:
         return np.asarray(self._signs[frame])
 
     def kinds(self, frame: int) -> Indices:
-        """Return the class that each node supports, (m,).
+        """Return the class that each neuron supports, (m,).
 
         Of two classes 0 is -1 and 1 is +1; of more it is that of the largest outer weight. The
         number of classes stands for outer weights that are 0.
@@ -327,13 +327,13 @@ class DisplayData:
         return np.asarray(np.where(signs == 0, self.classes, classes), dtype=np.int64)
 
     def values(self, kind: str, frame: int) -> Singles:
-        """Return the rotation or relative_norm of each node, (m,), NaN if all nodes are 0."""
+        """Return the rotation or relative_norm of each neuron, (m,), NaN if all neurons are 0."""
         return np.asarray(self._node[kind][frame])
 
     def least_value(self, kind: str) -> float:
-        """Return the least value of all nodes and frames read so far; 0 without any."""
+        """Return the least value of all neurons and frames read so far; 0 without any."""
         values = self._node[kind][: self.frames]
-        # fmin ignores NaN, the value of nodes of length 0.
+        # fmin ignores NaN, the value of neurons of length 0.
         least = float(np.fmin.reduce(values, axis=None, initial=np.inf))
         return least if math.isfinite(least) else 0.0
 
@@ -342,7 +342,7 @@ class DisplayData:
         key = (kind, frame)
         if key not in self._sorted:
             values = self._node[kind][frame]
-            # Stable, so that nodes of equal value keep their places, as all rotations at t = 0.
+            # Stable, so that neurons of equal value keep their places, as all rotations at t = 0.
             order = np.argsort(values, kind="stable")
             place = np.empty(self.m, dtype=np.int64)
             place[order] = np.arange(self.m)
@@ -353,7 +353,7 @@ class DisplayData:
         return self._sorted[key]
 
     def node(self, frame: int, j: int) -> NodeFacts:
-        """Return all numbers of a node at a frame."""
+        """Return all numbers of a neuron at a frame."""
         run = self.run
         # Late weights may overflow; the inspector then shows "infinite".
         with np.errstate(over="ignore"):

@@ -22,7 +22,7 @@ MARGIN_UNITS = {
 }
 FIRST_CURVES = ("log10_risk", "distance")
 
-# Range of the neurons' view, and the symbol of a node.
+# Range of the neurons' view, and the symbol of a neuron.
 NEURON_RANGES = {
     "moment": "This moment",
     "run": "Whole run",
@@ -53,7 +53,7 @@ class Intent:
     curves shows logarithms of positive quantities. `interval`: the moments between which playback
     loops. `compared` are runs that are shown in one picture in place of the open runs. `views` are
     those that the user chose; while there are none, the `proposed` ones are shown. The same holds
-    for the `plane` of the nodes, `neuron_points`, and `curves`, of which the user may also choose
+    for the `plane` of the neurons, `neuron_points`, and `curves`, of which the user may also choose
     none. `filled`: the only view or compared observable that is shown; "" for all of them.
 
     Undo names a change of several options by the first of them here.

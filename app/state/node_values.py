@@ -1,4 +1,4 @@
-"""Values returned by DisplayData: numbers of a node, sorted nodes, times of frames."""
+"""Values returned by DisplayData: numbers of a neuron, sorted neurons, times of frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Indices = NDArray[np.int64]
 @final
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """One node at one frame; weights are at the physical scale.
+    """One neuron at one frame; weights are at the physical scale.
 
     `angle` is that from its start in degrees, `position` the point |a_j| v_j on the chosen plane.
     """
@@ -35,7 +35,7 @@ class NodeFacts:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SortedNodes:
-    """Values in increasing order, NaN last; `place[j]` is the position of node j."""
+    """Values in increasing order, NaN last; `place[j]` is the position of neuron j."""
 
     values: Singles
     order: Indices

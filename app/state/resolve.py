@@ -64,7 +64,7 @@ class TimeSpan:
 @final
 @dataclass(frozen=True, slots=True)
 class ResolvedRun:
-    """Run on the screen: its frame (-1: none yet) and its marked nodes."""
+    """Run on the screen: its frame (-1: none yet) and its marked neurons."""
 
     key: int
     frame: int
@@ -73,7 +73,7 @@ class ResolvedRun:
 
     @property
     def selected_nodes(self) -> frozenset[int]:
-        """Pinned nodes if they form a selection, which dims all others."""
+        """Pinned neurons if they form a selection, which dims all others."""
         return selection(self.pinned)
 
 
@@ -82,8 +82,8 @@ class ResolvedRun:
 class ResolvedView:
     """State of the screen.
 
-    `inspected`: the node whose numbers are shown. `wishes`: the intent without cursor, nodes and
-    current run, and with views that exist.
+    `inspected`: the neuron whose numbers are shown. `wishes`: the intent without cursor, neurons
+    and current run, and with views that exist.
     """
 
     runs: tuple[ResolvedRun, ...]
@@ -153,12 +153,12 @@ def _run(run: RunSnapshot, intent: Intent, cursor: float) -> ResolvedRun:
     hovered = -1
     if intent.hovered is not None and intent.hovered[0] == run.key:
         hovered = intent.hovered[1] if intent.hovered[1] < run.m else -1
-    # A run whose file is not open yet has m = 0 and no nodes.
+    # A run whose file is not open yet has m = 0 and no neurons.
     pinned = _pinned_of(intent.pinned, run.key, run.m)
     return ResolvedRun(run.key, frame_at(run, cursor), hovered, pinned)
 
 
-# Cached: otherwise thousands of nodes would be collected at each tick, and compared by every
+# Cached: otherwise thousands of neurons would be collected at each tick, and compared by every
 # receiver.
 @lru_cache(maxsize=16)
 def _pinned_of(pinned: frozenset[Mark], key: int, m: int) -> frozenset[int]:
@@ -166,14 +166,14 @@ def _pinned_of(pinned: frozenset[Mark], key: int, m: int) -> frozenset[int]:
 
 
 def selection(pinned: frozenset[int]) -> frozenset[int]:
-    """Return a run's pinned nodes if they are too many for rings, else none."""
+    """Return a run's pinned neurons if they are too many for rings, else none."""
     return pinned if len(pinned) > MOST_RINGS else frozenset()
 
 
 def _inspected_node(runs: Sequence[ResolvedRun], current: int | None) -> Mark | None:
-    """Return the hovered node, else the first pinned one, of the current run if it has any.
+    """Return the hovered neuron, else the first pinned one, of the current run if it has any.
 
-    The nodes of a selection are not inspected.
+    The neurons of a selection are not inspected.
     """
     runs_ = sorted((run for run in runs if run.frame >= 0), key=lambda run: run.key != current)
     hovered = [(run.key, run.hovered) for run in runs_ if run.hovered >= 0]

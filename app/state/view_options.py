@@ -138,18 +138,18 @@ def shorten(text: str) -> str:
 PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 # The number of colours for curves in a palette (app.views.curves); a seventh would repeat one.
 MOST_CURVES = 6
-# Up to so many pinned nodes are ringed. More are a selection: all other nodes are dimmed.
+# Up to so many pinned neurons are ringed. More are a selection: all other neurons are dimmed.
 MOST_RINGS = 2
 NONE = "none"
 MOST_DIGITS = 9
-RANGES_IN_TEXT = 200  # ranges of pinned nodes in a text
+RANGES_IN_TEXT = 200  # ranges of pinned neurons in a text
 
-Mark = tuple[int, int]  # run (its key or its place) and index of a node
+Mark = tuple[int, int]  # run (its key or its place) and index of a neuron
 Interval = tuple[float, float]
 
 
 def parse_whole(text: str) -> int:
-    """Return a number of a node, run or coordinate. Raises ValueError."""
+    """Return a number of a neuron, run or coordinate. Raises ValueError."""
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
         raise ValueError(
             "numbers of neurons, runs and coordinates must be whole numbers, 0 or larger"
@@ -266,7 +266,7 @@ CURVES = ValueKind(
     SOME_NAMES | None,
 )
 
-# ------------------------------------------------------------------------------------ nodes
+# ------------------------------------------------------------------------------------ neurons
 
 
 def _write_plane(plane: NodePlane | None) -> Texts:

@@ -64,7 +64,7 @@ class CompareView(QWidget):
         self._levels: tuple[LevelLine, ...] = ()
         self._emphasised: frozenset[int] = frozenset()  # numbers of lines
         self.axis, self._thinned_for = ComparedAxis(), 0.0
-        self._reach = (math.inf, -math.inf)  # over all moments of the nodes shown
+        self._reach = (math.inf, -math.inf)  # over all moments of the neurons shown
         self._range = Home(0.0, 1.0, 0.0, 1.0)  # range of the lines, without their labels
         self._common: tuple[float, float] | None = None  # range of time of all plots
         self.header = ViewHeader(palette, "", movable=True, keyed=False)

@@ -1,4 +1,4 @@
-"""Layers of plots of space: the data, and the rays of nodes."""
+"""Layers of plots of space: the data, and the rays of neurons."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Colours = NDArray[np.uint8]
 
 
 def node_colours(kind: int, classes: int, levels: NDArray[Any], palette: Palette) -> Colours:
-    """Return RGBA rows of nodes of a class (kind < classes) or of none, by relative norm."""
+    """Return RGBA rows of neurons of a class (kind < classes) or of none, by relative norm."""
     return kind_colours(np.full(len(levels), kind), levels, classes, palette)
 
 
@@ -126,7 +126,7 @@ NEAR = 9.0  # pixels from the pointer within which a tip is read
 
 @final
 class RayLayer:
-    """Layer of rays below the nodes of a plot of directions; empty without rays."""
+    """Layer of rays below the neurons of a plot of directions; empty without rays."""
 
     def __init__(self, plot: Plot) -> None:
         self.rays: Rays | None = None
@@ -189,7 +189,7 @@ class RayLayer:
         return ray_colours(self.rays, palette)
 
     def readout_at(self, x: float, y: float, nodes: NDArray[Any]) -> HoverReadout | None:
-        """Return the meaning of the tip near a pixel, unless a node is nearer."""
+        """Return the meaning of the tip near a pixel, unless a neuron is nearer."""
         if self.rays is None:
             return None
         place = self._plot.find_nearest(self.rays.tips, x, y, NEAR)

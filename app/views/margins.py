@@ -191,7 +191,7 @@ class MarginsView(TraceView):
         return [0.0, *levels, *(value for value in values if 0.0 < value <= REACH * top)]
 
     def words(self, data: DisplayData, frame: int) -> Overlay:
-        """Return the texts at a frame. A node has no margin: its weights are in a corner."""
+        """Return the texts at a frame. A neuron has no margin: its weights are in a corner."""
         alone = next(iter(self._pinned), -1) if len(self._pinned) == 1 else -1
         node = self._hovered if self._hovered >= 0 else alone
         corner = self._weights(data, node) if 0 <= node < data.m else ()

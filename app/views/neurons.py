@@ -1,4 +1,4 @@
-"""Nodes in weight space: |a_j| v_j, or v_j/|v_j|, on two coordinates, with trails and the data."""
+"""Neurons in weight space: |a_j| v_j, or v_j/|v_j|, on a plane, with trails and the data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from core.figures.camera import sample_frames, signed_root, signed_square, smoot
 from core.figures.palette import Palette, dim_colours
 from core.numbers import number_text, raise_powers
 
-LEVELS = 4  # shades of trails per class; the nodes have more
+LEVELS = 4  # shades of trails per class; the neurons have more
 SHADES = 12
 TITLES = {"weights": "neurons |a\u2c7c| v\u2c7c", "directions": "directions v\u2c7c / |v\u2c7c|"}
 # Appended to the title, except for the range of the moment.
@@ -40,7 +40,7 @@ LARGEST_DOT = 14.0  # pixels; a direction's dot has an area proportional to |a_j
 class NeuronsView(NodeView):
     """Trails of at most 128 points up to a frame, coloured by the present sign and norm.
 
-    With more than two classes the colour is that of the node's largest outer weight. `power`:
+    With more than two classes the colour is that of the neuron's largest outer weight. `power`:
     positions are drawn in units of 10^power, as the axes say.
     """
 
@@ -78,7 +78,7 @@ class NeuronsView(NodeView):
         self.set_picture(options.neuron_range, options.shown_points)
 
     def set_picture(self, reach: str, points: str) -> None:
-        """Set the range, and the symbol of a node.
+        """Set the range, and the symbol of a neuron.
 
         Raises ValueError for what is not in NEURON_RANGES or NEURON_POINTS.
         """
@@ -152,7 +152,7 @@ class NeuronsView(NodeView):
         )
 
     def _extent(self, data: DisplayData, frame: int) -> float:
-        """Return log10 of the extent of nodes to be in the range; -inf if all are 0."""
+        """Return log10 of the extent of neurons to be in the range; -inf if all are 0."""
         if self._shows_directions:
             return 0.0
         if self._range == "moment":
@@ -165,7 +165,7 @@ class NeuronsView(NodeView):
         return extent
 
     def _reach(self, data: DisplayData, frame: int) -> None:
-        """Set the range that the nodes need at a frame, with the data of equal size."""
+        """Set the range that the neurons need at a frame, with the data of equal size."""
         from core.figures.neurons import DATA_REACH
         from core.figures.rays import TIP
 
@@ -244,7 +244,7 @@ class NeuronsView(NodeView):
         return np.append(np.arange(0, frame, stride, dtype=np.int64), frame)
 
     def _show(self, data: DisplayData, frame: int) -> None:
-        """Draw trails up to a frame, and the nodes at it."""
+        """Draw trails up to a frame, and the neurons at it."""
         if self._range == "moment" and not self._shows_directions:
             self._reach(data, frame)
         positions = self._spread(data.positions(self._trail_frames(frame), self.power))
@@ -264,7 +264,7 @@ class NeuronsView(NodeView):
         ends = np.searchsorted(bands[order], np.arange(2 * half + 1))
         trails, connect = self._connect_trails(trails[order])
         curves = []
-        # Dimmed trails first, then the others; within both, the strongest nodes of each class on
+        # Dimmed trails first, then the others; within both, the strongest neurons of each class on
         # top.
         bands_of = np.arange(2 * half).reshape(2, self._kinds, LEVELS)[::-1]
         for band in bands_of.transpose(0, 2, 1).flat:
@@ -279,7 +279,8 @@ class NeuronsView(NodeView):
         """Return trails (k, T, 2), and True where a line leads to the next point, (k, T)."""
         connect = np.ones(trails.shape[:2], dtype=np.bool_)
         if self._shows_directions:
-            # A node of length 0 has no direction, and Qt's paths hold no NaN: its trail has a gap.
+            # A neuron of length 0 has no direction, and Qt's paths hold no NaN: its trail has a
+            # gap.
             is_known = np.isfinite(trails).all(axis=2)
             connect = is_known & np.roll(is_known, -1, axis=1)
             trails = np.where(is_known[:, :, None], trails, 0.0)
@@ -295,7 +296,7 @@ class NeuronsView(NodeView):
     # ----------------------------------------------------------------------------------- marks
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        """Mark nodes by rings, labels and trails in front; or dim the others."""
+        """Mark neurons by rings, labels and trails in front; or dim the others."""
         if self._has_new_selection():
             self._show(data, self.frame)
             return
@@ -341,7 +342,7 @@ class NeuronsView(NodeView):
         return self.rays.readout_at(x, y, self.plot.points)
 
     def _hover(self, x: float, y: float) -> None:
-        # Aligned nodes lie beside the tips of rays: the nearer one is meant.
+        # Aligned neurons lie beside the tips of rays: the nearer one is meant.
         if self._readout_at(x, y) is not None:
             self._leave()
         else:

@@ -1,4 +1,4 @@
-"""Base of views whose points are nodes, which are hovered, clicked and pinned."""
+"""Base of views whose points are neurons, which are hovered, clicked and pinned."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ NO_INNER = "this network has no inner weights"
 
 
 def absence_of_nodes(data: DisplayData) -> str:
-    """Return a sentence about runs without nodes."""
+    """Return a sentence about runs without neurons."""
     return "" if data.has_nodes else "a kernel predictor has no neurons"
 
 
 def stepped_node(
     places: Floats, nodes: NDArray[np.int64], current: int, way: tuple[int, int]
 ) -> int:
-    """Return the node to which an arrow leads from the node `current`; `current` if there is none.
+    """Return the neuron to which an arrow leads from `current`; `current` if there is none.
 
     It is the nearest one in the direction `way` that is less far to the side than ahead. For -1 it
-    is the node that comes first. `places` (k, 2) are pixels of `nodes` (k,). Nodes at the same
+    is the neuron that comes first. `places` (k, 2) are pixels of `nodes` (k,). Neurons at the same
     place count as one.
 
     >>> places = np.array([[0.0, 0.0], [9.0, 8.0], [4.0, -6.0], [20.0, 0.0]])
@@ -51,9 +51,9 @@ def stepped_node(
 
 
 class NodeView(RunView):
-    """View with node j at `plot.points[j]`, shape (m, 2).
+    """View with neuron j at `plot.points[j]`, shape (m, 2).
 
-    Hovered and pinned nodes have rings and labels while they are few. More pinned nodes are a
+    Hovered and pinned neurons have rings and labels while they are few. More pinned neurons are a
     selection, and all others are dim.
     """
 
@@ -73,11 +73,11 @@ class NodeView(RunView):
 
     @abstractmethod
     def _numbers(self, x: float, y: float) -> str:
-        """Return the numbers after a node's name in the label at a point."""
+        """Return the numbers after a neuron's name in the label at a point."""
 
     @abstractmethod
     def _emptiness(self, data: DisplayData) -> str:
-        """Return why the frame shows no node; "" if it shows some."""
+        """Return why the frame shows no neuron; "" if it shows some."""
 
     def _corner(self, data: DisplayData) -> tuple[str, ...]:
         """Return the text of a corner, the longest wording first."""
@@ -88,11 +88,11 @@ class NodeView(RunView):
 
     @property
     def _selects(self) -> bool:
-        """True if so many nodes are pinned that they are a selection."""
+        """True if so many neurons are pinned that they are a selection."""
         return len(self._pinned) > MOST_RINGS
 
     def _select_mask(self, m: int) -> NDArray[np.bool_]:
-        """Return True for selected nodes, (m,); all if none are. Remembered as drawn."""
+        """Return True for selected neurons, (m,); all if none are. Remembered as drawn."""
         now = self._pinned if self._selects else frozenset()
         if now != self._drawn_selection or self._mask.size != m:
             self._mask = np.full(m, not now)
@@ -132,7 +132,7 @@ class NodeView(RunView):
         self.node_hovered.emit(-1)
 
     def _step(self, x: int, y: int) -> None:
-        """Mark another node after an arrow key, or the first node."""
+        """Mark another neuron after an arrow key, or the first neuron."""
         indices = np.flatnonzero(self._visible_nodes())
         if not indices.size:
             return
@@ -141,7 +141,7 @@ class NodeView(RunView):
         self.node_hovered.emit(self._neighbour(node, indices, x, y))
 
     def _visible_nodes(self) -> NDArray[np.bool_]:
-        """Return which nodes are within the shown range, (m,)."""
+        """Return which neurons are within the shown range, (m,)."""
         if not len(self.plot.points):
             return np.zeros(0, dtype=np.bool_)
         box, places = self.plot.plot_area(), self.plot.pixels(self.plot.points)
@@ -149,9 +149,9 @@ class NodeView(RunView):
         return np.asarray(((places >= low) & (places <= high)).all(axis=1))
 
     def _neighbour(self, node: int, nodes: NDArray[np.int64], x: int, y: int) -> int:
-        """Return the node of `nodes` to which an arrow leads; the node itself without one.
+        """Return the neuron of `nodes` to which an arrow leads; the neuron itself without one.
 
-        From no node (-1) it is the one that comes first.
+        From no neuron (-1) it is the one that comes first.
         """
         return stepped_node(self.plot.pixels(self.plot.points[nodes]), nodes, node, (x, y))
 

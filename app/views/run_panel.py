@@ -347,14 +347,14 @@ class RunPanel(QWidget):
         return ()
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> Sequence[RunView]:
-        """Set the marked nodes; return the views to mark them in now."""
+        """Set the marked neurons; return the views to mark them in now."""
         if (hovered, pinned) == (self._hovered, self._pinned):
             return ()
         self._hovered, self._pinned = hovered, pinned
         return self.views
 
     def set_plane(self, plane: NodePlane) -> None:
-        """Show the nodes on another plane."""
+        """Show the neurons on another plane."""
         if self._data is None or self._data.plane == plane:
             return
         self._data.set_plane(plane)

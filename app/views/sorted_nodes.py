@@ -22,8 +22,8 @@ from core.numbers import LOG10, raise_powers, time_text
 
 MOST_MOMENTS = 40
 MOST_POINTS = 512  # of a curve; a screen has fewer pixels
-MOST_DOTS = 64  # nodes up to which each has a dot on the current curve
-FAINT = 0.25  # opacity of earlier moments while nodes are selected
+MOST_DOTS = 64  # neurons up to which each has a dot on the current curve
+FAINT = 0.25  # opacity of earlier moments while neurons are selected
 CURRENT = 2.0  # pixels; wide lines are slow by the thousand, not singly
 FIXED = "this network does not train its inner weights"
 LABELS = {"rotation": "rotation", "relative_norm": "relative norm"}
@@ -158,7 +158,7 @@ class SortedView(NodeView):
         chosen = self._select_mask(data.m)
         self.current.set_curves([(path, pen_of(faint if self._selects else colour, width))])
         self.past.setOpacity(FAINT if self._selects else 1.0)
-        # A curve cannot be dimmed for some nodes: selected ones are dots on it.
+        # A curve cannot be dimmed for some neurons: selected ones are dots on it.
         dots = data.m <= MOST_DOTS
         self.dots.set_styles(Style(faint, 5.0), Style(colour, 5.0))
         order = np.argsort(chosen, kind="stable")[0 if dots else np.count_nonzero(~chosen) :]
@@ -167,7 +167,7 @@ class SortedView(NodeView):
         self._show_marks(data)
 
     def _neighbour(self, node: int, nodes: Indices, x: int, y: int) -> int:
-        """Return the next node along the rank; arrows up lead to larger values."""
+        """Return the next neuron along the rank; arrows up lead to larger values."""
         order = nodes[np.argsort(self.plot.points[nodes, 0], kind="stable")]
         values = self.plot.points[order, 1]
         way = x or (-y if values[-1] >= values[0] else y)

@@ -331,7 +331,7 @@ class RunView(QWidget):
             self.plot.set_overlay(replace(self.plot.overlay, pointed=pointed))
 
     def _readout_at(self, x: float, y: float) -> HoverReadout | None:
-        """Return the reading at a pixel; views of nodes mark the node instead."""
+        """Return the reading at a pixel; views of neurons mark the neuron instead."""
         return None
 
     # ------------------------------------------------------------------- to implement by each view
@@ -359,4 +359,4 @@ class RunView(QWidget):
         """Rebuild everything with palette colours that belongs to no frame."""
 
     def _mark_nodes(self, data: DisplayData) -> None:
-        """Show the hovered and pinned nodes."""
+        """Show the hovered and pinned neurons."""

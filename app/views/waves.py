@@ -1,4 +1,4 @@
-"""Nodes as waves, on addition modulo p: their power at each frequency, and their phases."""
+"""Neurons as waves, on addition modulo p: their power at each frequency, and their phases."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class FourierView(NodeView):
 
     @abstractmethod
     def _draw(self, data: DisplayData, node_waves: NodeWaves) -> None:
-        """Draw the waves of a frame, and set the nodes' places."""
+        """Draw the waves of a frame, and set the neurons' places."""
 
     def _mark_nodes(self, data: DisplayData) -> None:
         if self._has_new_selection():
@@ -71,9 +71,9 @@ class FourierView(NodeView):
 
 @final
 class WavesView(FourierView):
-    """Matrix of nodes, sorted by frequency, and frequencies.
+    """Matrix of neurons, sorted by frequency, and frequencies.
 
-    The colour is deeper where the node has more of the frequency. Nodes are at their own
+    The colour is deeper where the neuron has more of the frequency. Neurons are at their own
     frequencies.
     """
 
@@ -114,7 +114,7 @@ class WavesView(FourierView):
 
 @final
 class PhasesView(FourierView):
-    """th_u + th_v against th_w of each node at its frequency.
+    """th_u + th_v against th_w of each neuron at its frequency.
 
     The margin is largest on the line. Points are larger for larger |theta_j|.
     """

@@ -122,7 +122,7 @@ class ValueEdit(QLineEdit):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        # Otherwise the window handles Escape and unpins nodes.
+        # Otherwise the window handles Escape and unpins neurons.
         if event.key() == Qt.Key.Key_Escape and self.isModified():
             self.restore_requested.emit()
             return

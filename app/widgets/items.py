@@ -1,7 +1,7 @@
 """Items drawn inside a plot: stacks of curves, and markers by the thousand.
 
 pyqtgraph's own items take 50 us for each curve and 7 us for each marker whose colour changes, which
-is too much for 4096 nodes at every frame; these take the colours as a few styles instead.
+is too much for 4096 neurons at every frame; these take the colours as a few styles instead.
 """
 
 from __future__ import annotations

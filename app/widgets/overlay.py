@@ -1,4 +1,4 @@
-"""Overlay of a plot: marked nodes with labels, the cursor line, a text in a corner."""
+"""Overlay of a plot: marked neurons with labels, the cursor line, a text in a corner."""
 
 from __future__ import annotations
 
@@ -382,7 +382,7 @@ def _paint_marks(
         if not (np.isfinite(x) and np.isfinite(y) and inside.contains(point)):
             continue
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        # First a ring in the background's colour, so that the mark contrasts with any node.
+        # First a ring in the background's colour, so that the mark contrasts with any neuron.
         painter.setPen(QPen(QColor(palette.background), 3.5))
         painter.drawEllipse(point, MARK, MARK)
         painter.setPen(QPen(QColor(palette.foreground), 2.0 if mark.hovered else 1.25))

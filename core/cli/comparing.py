@@ -81,7 +81,7 @@ def _check(comparisons: Sequence[Comparison]) -> None:
 def _question(name: str, arguments: argparse.Namespace, mixed: bool) -> CompareQuestion:
     """Return the question about an observable.
 
-    Nodes are compared by rank, unless another axis was given for them alone.
+    Neurons are compared by rank, unless another axis was given for them alone.
     """
     against = arguments.against
     if name in SORTED and (mixed or against == AGAINST_TIME):

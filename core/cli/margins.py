@@ -199,7 +199,7 @@ def _print_report(one: Report) -> None:
         print_indented(f"From: {paper.citation(one.name)}", " " * 4, " " * 6)
 
 
-# ------------------------------------------------------ extremal vectors, to which small nodes turn
+# ---------------------------------------------------- extremal vectors, to which small neurons turn
 
 MOST_SHOWN = 4  # coordinates of a direction; JSON has all
 
@@ -285,7 +285,7 @@ def _coordinates(u: Any) -> str:
 
 # ------------------------------------------- the limit of a margin, as a bracket with its condition
 
-MOST_EXAMPLES = 12  # examples, and groups of nodes; JSON has all
+MOST_EXAMPLES = 12  # examples, and groups of neurons; JSON has all
 
 
 def limit(arguments: argparse.Namespace) -> int:

@@ -80,7 +80,7 @@ def make_figure_options(
     palette : Palette
         Colours.
     plane : NodePlane
-        Plane of the nodes.
+        Plane of the neurons.
     sheet : PageSize
         Paper.
 
@@ -149,7 +149,7 @@ def read_notes(runs: Sequence[Run]) -> tuple[tuple[MomentNote, ...], ...]:
 
 
 def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSet | None]:
-    """Return the nodes of --select in each run: a set stored with the run, or the same in all."""
+    """Return the neurons of --select in each run: a set stored with the run, or the same in all."""
     if not texts:
         return []
     from core.library.run_notes import read_about
@@ -170,7 +170,7 @@ def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSe
 def _select_nodes(
     text: str, runs: Sequence[Run], saved_sets: Sequence[dict[str, NodeSet]]
 ) -> list[NodeSet | None]:
-    """Return a named set, or given nodes, in some runs."""
+    """Return a named set, or given neurons, in some runs."""
     sets_of_name = [sets.get(text) for sets in saved_sets]
     if any(sets_of_name):
         return sets_of_name

@@ -45,9 +45,9 @@ class RunTraces:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedNodes:
-    """A run at one moment: a number of each of its m nodes, sorted, (m,).
+    """A run at one moment: a number of each of its m neurons, sorted, (m,).
 
-    Nodes without a number are left out. `label` and `family` are those of Traced.
+    Neurons without a number are left out. `label` and `family` are those of Traced.
     """
 
     label: str

@@ -61,8 +61,8 @@ class ComparedLine:
 class Comparison:
     """Lines of runs, and sentences about missing or special comparisons.
 
-    Nodes are compared at a moment, inf for the end of each run. `steps`: t counts the steps of all
-    runs. `shades`: colour of each run, in their order if empty.
+    Neurons are compared at a moment, inf for the end of each run. `steps`: t counts the steps of
+    all runs. `shades`: colour of each run, in their order if empty.
     """
 
     question: CompareQuestion
@@ -85,7 +85,7 @@ class Comparison:
 
     @property
     def moment(self) -> str:
-        """Moment of nodes in words, such as "t = 316"; empty for comparisons over time."""
+        """Moment of neurons in words, such as "t = 316"; empty for comparisons over time."""
         if not self.question.is_by_rank:
             return ""
         ended = self.log10_time == float("inf")
@@ -142,7 +142,7 @@ def compared_nodes(
     log10_time: float = float("inf"),
     shades: tuple[Shade, ...] = (),
 ) -> Comparison:
-    """Compare runs at one moment by the sorted numbers of their nodes over rank / m.
+    """Compare runs at one moment by the sorted numbers of their neurons over rank / m.
 
     Between the ranks of a narrow network its line is straight, where it is subtracted from a wider
     one.

@@ -17,7 +17,8 @@ AGAINST = {
     "share": "share of gamma_gl / 2",
     "rank": "rank / m",
 }
-# One number per node, compared against its rank at one moment: the j-th smallest of m is at j / m.
+# One number per neuron, compared against its rank at one moment: the j-th smallest of m is at j /
+# m.
 RANK, SORTED = "rank", ("rotation", "relative_norm")
 KINDS = {
     "lines": "a line for each run",
@@ -36,7 +37,7 @@ class CompareQuestion:
     """Comparison of a scalar observable, or of one of SORTED against "rank".
 
     `against`, `kind` and `band` are keys of the tables above. Raises InputError for unknown keys,
-    and for ranks of observables that nodes do not have.
+    and for ranks of observables that neurons do not have.
     """
 
     observable: str = "hard_margin"
@@ -68,7 +69,7 @@ class CompareQuestion:
 
     @property
     def is_by_rank(self) -> bool:
-        """True if the nodes of one moment are compared, and not a number over time."""
+        """True if the neurons of one moment are compared, and not a number over time."""
         return self.against == RANK
 
     @property

@@ -180,7 +180,7 @@ def common_references(runs: Sequence[Run]) -> tuple[ReferenceMargin, ...]:
 def check_observable(name: str, runs: Sequence[Run] = ()) -> None:
     """Raise InputError unless an observable can be compared.
 
-    It has one number a frame, or a number of each node that can be sorted; numbers that recorded
+    It has one number a frame, or a number of each neuron that can be sorted; numbers that recorded
     loops passed are those of some `runs`.
     """
     scalars = [one.name for one in OBSERVABLES.values() if one.shape is Shape.SCALAR]
@@ -225,7 +225,7 @@ def compare_runs(
     log10_time: float = math.inf,
     differences: Differing | None = None,
 ) -> Comparison:
-    """Compare runs over all their frames; nodes at the last frame of each not after a time.
+    """Compare runs over all their frames; neurons at the last frame of each not after a time.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def compare_runs(
     progress : callable, optional
         Called with 1 after each frame of each run.
     log10_time : float
-        log10 of the time at which nodes are compared; inf for the end of each run.
+        log10 of the time at which neurons are compared; inf for the end of each run.
     differences : Differing, optional
         Names and colours of the runs, where these are compared as part of more runs.
 
@@ -277,7 +277,7 @@ def _compare_nodes(
 
 
 def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> RankedNodes:
-    """Return a run by the sorted numbers of its nodes at a frame.
+    """Return a run by the sorted numbers of its neurons at a frame.
 
     Parameters
     ----------

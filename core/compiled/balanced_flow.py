@@ -3,12 +3,12 @@
 For f(x) = sum_j a_j phi(<v_j, x>) the flow conserves c_j = a_j^2 - |v_j|^2. Each step is one of
 Heun's method, after which the longer of a_j and v_j gets the length that c_j implies:
 |a_j| = sqrt(|v_j|^2 + c_j) with its sign at the start where c_j >= 0, and else
-|v_j| = sqrt(a_j^2 - c_j). Without that explicit steps let c_j drift, shrinking nodes change their
+|v_j| = sqrt(a_j^2 - c_j). Without that explicit steps let c_j drift, shrinking neurons change their
 signs, and runs from small starts end elsewhere (Boursier and Flammarion 2025).
 
 A step of length h is cut into equal parts, and these in two, as long as Heun's and Euler's results
-differ by more than `tolerance` of some node's length: where the flow is stiff, and around the kinks
-of phi, where it jumps. Parts of h/FINEST are accepted whatever their error is.
+differ by more than `tolerance` of some neuron's length: where the flow is stiff, and around the
+kinks of phi, where it jumps. Parts of h/FINEST are accepted whatever their error is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 
 class Balance(NamedTuple):
-    """Conserved quantities of m nodes, and the arrays of a step."""
+    """Conserved quantities of m neurons, and the arrays of a step."""
 
     conserved: Array  # (m,), c_j
     signs: Array  # (m,), of a_j at the start, 0 for a_j = 0
@@ -74,7 +74,7 @@ def rebalance(flat: Array, m: int, conserved: Array, signs: Array) -> None:
     flat : array (size,)
         Parameters (a, V), updated in place.
     m : int
-        Number of nodes.
+        Number of neurons.
     conserved : array (m,)
         c_j.
     signs : array (m,)
@@ -96,14 +96,14 @@ def rebalance(flat: Array, m: int, conserved: Array, signs: Array) -> None:
 
 @compile_kernel
 def largest_difference(first: Array, second: Array, m: int) -> float:
-    """Return the largest |w_j - w_j'|/|w_j| over the nodes w_j = (a_j, v_j) of two networks.
+    """Return the largest |w_j - w_j'|/|w_j| over the neurons w_j = (a_j, v_j) of two networks.
 
     Parameters
     ----------
     first, second : array (size,)
         Parameters (a, V) of both.
     m : int
-        Number of nodes.
+        Number of neurons.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def balanced_steps(
     h : float
         Length of a step.
     tolerance : float
-        Error of a part, relative to each node's length.
+        Error of a part, relative to each neuron's length.
 
     Returns
     -------

@@ -10,7 +10,7 @@ step of the production scheme is a damped first-order Runge-Kutta-Chebyshev step
 w0 = 1 + 1/S^2) at a fixed temperature E = min(e^(L rho), cap); S = 1 is the Euler step.
 
 Parameters of degree 0 (V of the normalised and the batch-norm net) move e^(2 rho) times faster than
-theta. This speed kappa_j is capped, so that the speed |u_j| kappa_j of node j stays below
+theta. This speed kappa_j is capped, so that the speed |u_j| kappa_j of neuron j stays below
 `v_speed` (30): V is then slow early on, and follows its equilibrium later.
 """
 
@@ -54,7 +54,7 @@ class Work(NamedTuple):
     q0: Array  # (N,), dual weights at theta
     q: Array  # (N,), at a stage
     wave: Array  # (N,), current estimate of the eigenvector of K
-    balance: Array  # (m,), conserved quantity of each node, or (0,): see `rebalance`
+    balance: Array  # (m,), conserved quantity of each neuron, or (0,): see `rebalance`
 
 
 @compile_kernel
@@ -228,10 +228,10 @@ def rebalance_scalar(balance: Array, scale: float, theta: Array, newer: Array) -
 
 @compile_kernel
 def rebalance(net: Net, balance: Array, rho: float, theta: Array, newer: Array) -> bool:
-    """Restore what the flow conserves in each node after a step from theta at rho.
+    """Restore what the flow conserves in each neuron after a step from theta at rho.
 
     Scalar networks conserve a_j^2 - b_j^2, standard ones and those with biases a_j^2 - |u_j|^2; if
-    the latter is negative a_j may change its sign, and the node is left alone.
+    the latter is negative a_j may change its sign, and the neuron is left alone.
 
     Parameters
     ----------
@@ -245,10 +245,10 @@ def rebalance(net: Net, balance: Array, rho: float, theta: Array, newer: Array) 
     Returns
     -------
     bool
-        False if a conserved sign has changed: the step was too long for the node's decay.
+        False if a conserved sign has changed: the step was too long for the neuron's decay.
     """
-    # Explicit steps let the balance drift by h^2, and so does rounding in a node that decayed to
-    # 1e-8. Such a node would leave 0 with the wrong sign (docs/decisions/0037).
+    # Explicit steps let the balance drift by h^2, and so does rounding in a neuron that decayed to
+    # 1e-8. Such a neuron would leave 0 with the wrong sign (docs/decisions/0037).
     scale = exp(-2.0 * rho)
     if net.code == SCALAR:
         return rebalance_scalar(balance, scale, theta, newer)
@@ -307,7 +307,7 @@ def renormalise(net: Net, theta: Array, newer: Array) -> float:
 
 @compile_kernel
 def step_distance(net: Net, theta: Array, newer: Array) -> float:
-    """Return |theta' - theta|; the turn of each v_j counts by its node's share of sum_k |u_k|.
+    """Return |theta' - theta|; the turn of each v_j counts by its neuron's share of sum_k |u_k|.
 
     `theta` and `newer` (P,) are the parameters before and after the step.
     """

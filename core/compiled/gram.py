@@ -22,11 +22,11 @@ from core.compiled.kernel import backpropagate, is_active, outputs
 from core.network.activation import RELU
 
 Array = NDArray[Any]
-BLOCK = 256  # nodes per block: their rows of four matrices fit into the cache
+BLOCK = 256  # neurons per block: their rows of four matrices fit into the cache
 
 
 class Work(NamedTuple):
-    """Network with m nodes and k outputs, n inputs in d dimensions, and work arrays."""
+    """Network with m neurons and k outputs, n inputs in d dimensions, and work arrays."""
 
     phi: int  # code of the activation
     slope: float  # slope of phi on the left
@@ -72,7 +72,7 @@ def move(shrink: float, gram: Array, C: Array, W: Array, Z: Array, D: Array) -> 
     gram : array (n, n)
         X X'.
     C : array (b, n)
-        Weighted slopes of b nodes.
+        Weighted slopes of b neurons.
     W : array (b, n)
         Work.
     Z, D : array (b, n)
@@ -89,7 +89,7 @@ def move(shrink: float, gram: Array, C: Array, W: Array, Z: Array, D: Array) -> 
 
 @compile_kernel
 def update(work: Work, shrink: float) -> None:
-    """Move alpha, Z and D by the weights G of the outputs, a block of nodes at a time."""
+    """Move alpha, Z and D by the weights G of the outputs, a block of neurons at a time."""
     alpha, Z, D, C, W, gained = work.alpha, work.Z, work.D, work.C, work.W, work.gained
     m, k = alpha.shape
     for first in range(0, m, BLOCK):

@@ -23,9 +23,9 @@ def add_group_penalty(flat: Array, gradient: Array, rule: Any, nodes: int) -> No
     gradient : array (size,)
         Updated in place.
     rule : Rule
-        lambda and the blocks of nodes.
+        lambda and the blocks of neurons.
     nodes : int
-        Number of nodes.
+        Number of neurons.
     """
     blocks = rule.blocks
     for j in range(nodes):

@@ -1,11 +1,11 @@
 """Forward and backward passes of the two-layer network for effective (alpha, U), compiled.
 
 Shapes: alpha (m, k), U (m, d), XT (d, n) the transposed data, Z and C (m, n), F and G (k, n) the
-outputs and their weights. Loops are blocked by four nodes and four (two) coordinates so that every
-value loaded serves several multiply-adds; the inner loop runs over examples, which are contiguous.
-Small products are done by tiles in registers (core.compiled.tiles), large ones by BLAS (of SciPy,
-without the GIL), which is faster from about 32 coordinates on; the loops are for sizes between.
-Tested against core.network.kernel.
+outputs and their weights. Loops are blocked by four neurons and four (two) coordinates so that
+every value loaded serves several multiply-adds; the inner loop runs over examples, which are
+contiguous. Small products are done by tiles in registers (core.compiled.tiles), large ones by BLAS
+(of SciPy, without the GIL), which is faster from about 32 coordinates on; the loops are for sizes
+between. Tested against core.network.kernel.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Vector = NDArray[Any]
 
 SLOPES = -1  # used like the code of an activation: Z holds phi'(z) instead of z
 LN_2 = 0.6931471805599453
-ROWS, CACHED = 16, 1024  # of `outputs_and_slopes`: nodes per block, and numbers per block
+ROWS, CACHED = 16, 1024  # of `outputs_and_slopes`: neurons per block, and numbers per block
 # Sizes from which BLAS was measured to be faster (docs/decisions/0007).
 BLAS_NODES, BLAS_COORDINATES, BLAS_EXAMPLES = 64, 32, 32
 
@@ -59,7 +59,7 @@ def preactivations(U: Matrix, XT: Matrix, Z: Matrix) -> None:
 
 @compile_kernel
 def preactivations_by_loops(U: Matrix, XT: Matrix, Z: Matrix) -> None:
-    """Write U XT into Z as `preactivations` does, by four nodes and four coordinates."""
+    """Write U XT into Z as `preactivations` does, by four neurons and four coordinates."""
     m, d = U.shape
     n = XT.shape[1]
     whole_m, whole_d = m - m % 4, d - d % 4
@@ -211,7 +211,7 @@ def smooth_activation(slope: float, z: Vector, h: Vector) -> None:
 def outputs_and_slopes(slope: float, alpha: Matrix, Z: Matrix, F: Matrix, H: Matrix) -> None:
     """Write the outputs of the smoothed leaky ReLU, and phi'(Z) into Z.
 
-    A few nodes at a time, so that vectors do not end with every row, within the first cache.
+    A few neurons at a time, so that vectors do not end with every row, within the first cache.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def inner_gradient(C: Matrix, XT: Matrix, X: Matrix, d_U: Matrix) -> None:
 
 @compile_kernel
 def inner_gradient_by_loops(C: Matrix, XT: Matrix, d_U: Matrix) -> None:
-    """Write C XT' into d_U as `inner_gradient` does, by four nodes and two coordinates."""
+    """Write C XT' into d_U as `inner_gradient` does, by four neurons and two coordinates."""
     m, n = C.shape
     d = XT.shape[0]
     whole_m, whole_d = m - m % 4, d - d % 2

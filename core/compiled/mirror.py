@@ -34,7 +34,7 @@ TURNED = 0.02
 
 
 class Work(NamedTuple):
-    """Problem and arrays of a run, for n examples and m nodes."""
+    """Problem and arrays of a run, for n examples and m neurons."""
 
     Z: Array  # (n, m)
     start: Array  # (m,), ln u at lambda = 0

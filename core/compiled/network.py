@@ -44,11 +44,11 @@ from core.network.activation import (
     WITH_BIAS,
 )
 
-# Outputs and gradients of nodes that square, phi(z) = z^2, as matrix products.
+# Outputs and gradients of neurons that square, phi(z) = z^2, as matrix products.
 #
-# With one output each node passes over the examples once. With p outputs, as on addition modulo p,
-# products with the outer weights dominate, and BLAS computes them ten times as fast as the loops of
-# core.compiled.kernel, which serve as their test.
+# With one output each neuron passes over the examples once. With p outputs, as on addition modulo
+# p, products with the outer weights dominate, and BLAS computes them ten times as fast as the loops
+# of core.compiled.kernel, which serve as their test.
 
 Matrix = NDArray[Any]
 
@@ -103,7 +103,7 @@ Array = NDArray[Any]
 
 
 class Net(NamedTuple):
-    """Network with m nodes, D coordinates and k outputs, its constants and work for n inputs."""
+    """Network with m neurons, D coordinates and k outputs, its constants and work for n inputs."""
 
     code: int  # code of the parametrisation, see core.network.activation
     phi: int  # code of the activation, see core.network.activation

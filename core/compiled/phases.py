@@ -186,7 +186,7 @@ def start_or_finish(f: Field, work: Any, s: State, base: Array, marks: Array) ->
         return GOING if f.start(work, s) else scheme.STATIONARY
     if s.phase != scheme.PLAN:
         return finish_step(f, work, s, base, marks)
-    if s.eigenvalue == 0.0:  # no node with nonzero weight is active on any example
+    if s.eigenvalue == 0.0:  # no neuron with nonzero weight is active on any example
         return scheme.STATIONARY
     plan_step(s, marks)
     if s.h < scheme.SMALLEST_STEP:

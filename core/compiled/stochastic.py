@@ -2,7 +2,7 @@
 
 `row_steps` is for the standard network and few examples a step: a row of V is read and
 written once a step, since the update by one batch and the inner products with the next are done
-while the row is in the cache. Its inner loop has no branches: whether a node is active is
+while the row is in the cache. Its inner loop has no branches: whether a neuron is active is
 as good as random, and a processor that guesses wrong loses more than the skipped row saves.
 `batch_steps` is for every two-layer network, through core.compiled.network.
 
@@ -49,7 +49,7 @@ class Rule(NamedTuple):
     epsilon: float
     decay: float  # decoupled weight decay of AdamW
     group: float  # lambda of sum_j |theta_j|^3
-    blocks: Array  # (b, 2), positions of the nodes' numbers, see core.network.quadratic
+    blocks: Array  # (b, 2), positions of the neurons' numbers, see core.network.quadratic
     factors: Array  # (count,), factors of eta for the steps of a call; empty if all are 1
     powers: Array  # (2,), beta_1^t and beta_2^t
     # The moments, of the size of W, without elements where not used; or the velocity; or a copy of

@@ -262,8 +262,8 @@ class RegressionData(TargetData, Law):
 class SpuriousData(TargetData, Distribution):
     """Three points in the plane, the second coordinate 1, which small starts do not fit.
 
-    Positive nodes align with the one extremal vector, negative ones die, and what is left fits the
-    least-squares line: a stationary point, and no minimum.
+    Positive neurons align with the one extremal vector, negative ones die, and what is left fits
+    the least-squares line: a stationary point, and no minimum.
 
     >>> SpuriousData().sample(np.random.default_rng(0)).y.tolist()
     [1.1, 0.1, 0.8]

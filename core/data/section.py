@@ -244,7 +244,7 @@ class DataSection(Section):
     itself; data that are read are those of the file that `path` names (`FileSection`).
     """
 
-    plane: ClassVar[str] = "coordinates"  # default plane of nodes (core.observables.planes)
+    plane: ClassVar[str] = "coordinates"  # default plane of neurons (core.observables.planes)
     rescaling: ClassVar[str] = OTHER_UNIT  # remedy for points of extreme size
     known_law: ClassVar[bool] = True  # False for given examples of unknown law
 

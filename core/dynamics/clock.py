@@ -32,7 +32,7 @@ MOST_STEPS = 2.0**53  # largest consecutive integers in float64
 def first_time(problem: Problem) -> float:
     """Return log10 t of the first frame after t = 0.
 
-    It follows from the curvature there, or from the rate at which small nodes turn.
+    It follows from the curvature there, or from the rate at which small neurons turn.
     """
     rate = lambda_0(problem, problem.start.origin)
     if problem.experiment.network.small_start:

@@ -177,7 +177,7 @@ class _ClosedForm:
 
     @property
     def is_complete(self) -> bool:
-        """True if f is the nodes' sum alone."""
+        """True if f is the neurons' sum alone."""
         return not self._linear.size
 
     def outputs(self) -> Array:

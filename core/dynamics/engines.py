@@ -89,7 +89,7 @@ def _check_lengths(problem: Problem) -> None:
 
 
 def has_schedule_or_penalty(problem: Problem) -> bool:
-    """Return True for descent with a schedule or a penalty of nodes, which few engines support."""
+    """Return True for descent with a schedule or penalty of neurons, which few engines support."""
     experiment = problem.experiment
     dynamics = experiment.dynamics
     shorter = isinstance(dynamics, GradientDescent) and dynamics.schedule != "constant"

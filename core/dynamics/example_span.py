@@ -1,7 +1,7 @@
 """Hessian of the risk in the span of its examples' gradients, where its top can be proved.
 
 Of one output, with weights that are parameters and an activation without curvature (ReLUs), at
-n examples: Hessian = J' C J + S, with C the loss's curvature over n and S acting on each node's
+n examples: Hessian = J' C J + S, with C the loss's curvature over n and S acting on each neuron's
 (alpha_j, u_j) alone, S (1, 0) = (0, q_j) and S (0, u) = (q_j' u, 0), q_j = sum_i g_i phi'_ij x_i.
 All eigenvectors to eigenvalues that are not 0 are J' C^1/2 w + (c_j, e_j q_j)_j, w (n,), c and e
 (m,): n + 2m numbers instead of the parameters' (d + 1) m, and S^2 = |q_j|^2 there. With
@@ -14,7 +14,7 @@ product with
 
     G = [[R + A' A, A', B'], [A, 1, 0], [B, 0, |q|^2]]: (w, c, e) -> (r, s, t), then (r, t, s).
 
-By Schur complements (Haynsworth) mu - Hessian has as many negative eigenvalues as there are nodes
+By Schur complements (Haynsworth) mu - Hessian has as many negative eigenvalues as there are neurons
 with |q_j| > mu, and of the n x n matrix
 
     1 - (R + sum_j (mu A_j + B_j)(mu A_j + B_j)' / (mu^2 - |q_j|^2)) / mu:

@@ -16,7 +16,7 @@ from core.network.activation import PLAIN, SCALAR, WITH_BIAS
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import State
 
-CONSERVED = (SCALAR, PLAIN, WITH_BIAS)  # networks whose nodes conserve signs
+CONSERVED = (SCALAR, PLAIN, WITH_BIAS)  # networks whose neurons conserve signs
 ROUNDING = 1e-13  # balances below this fraction of a_j^2 count as 0
 
 
@@ -44,7 +44,7 @@ class Flow(LogTimeFlow):
         self._sliding: Sliding | None = None
 
     def _balance(self) -> NDArray[np.float64]:
-        """Return what the flow conserves in each node (m,), or (0,) where no sign follows from it.
+        """Return what the flow conserves in each neuron (m,), or (0,) where it fixes no sign.
 
         See `core.compiled.flow.rebalance`.
         """

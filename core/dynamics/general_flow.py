@@ -41,8 +41,8 @@ class GeneralField:
 
     def _speed(self, s: State, flat: Array) -> float:
         """Return kappa, the factor of the parameters in which f is not homogeneous."""
-        # One factor for all of V, unlike core.compiled.flow with one per node: inner weights of a
-        # head belong to no node.
+        # One factor for all of V, unlike core.compiled.flow with one per neuron: inner weights of a
+        # head belong to no neuron.
         fastest = float(np.exp(self._network.degree * s.rho))
         largest = float(np.abs(self._network.nodes(flat)[0]).max(initial=0.0))
         return fastest if fastest * largest <= self._v_speed else self._v_speed / largest

@@ -1,7 +1,7 @@
 """Kinks of a two-layer ReLU network's risk, and the convex program that slides along them.
 
-Node j has a kink wherever <u_j, x_i> = 0. At those whose slope to the right is the larger one the
-flow slides: Filippov's field takes the part sigma in [0, 1] of the jump that keeps the node there.
+Neuron j has a kink wherever <u_j, x_i> = 0. At those whose slope to the right is the larger one the
+flow slides: Filippov's field takes the part sigma in [0, 1] of the jump that keeps it there.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Hyperplanes:
         Parameters
         ----------
         sides : array of int (m, h)
-            Each node's side of the hyperplanes, -1, 0 or 1.
+            Each neuron's side of the hyperplanes, -1, 0 or 1.
 
         Returns
         -------

@@ -80,7 +80,7 @@ class ScalarMirror(LogTimeFlow):
         problem, n, m = self.problem, self.problem.dataset.n, self.problem.network.m
         Z, signs = features(problem)
         with np.errstate(divide="ignore"):
-            # In logarithms: u changes by many powers of ten, and -inf is a node that stays 0.
+            # In logarithms: u changes by many powers of ten, and -inf is a neuron that stays 0.
             start = 2.0 * (np.log(np.abs(self.direction[:m])) + self.kernel_state.rho)
         vectors = list(map(padded_zeros, (*[n] * 5, m, m, *[n] * 4)))
         self._advance = kernel.advance

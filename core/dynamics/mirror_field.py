@@ -18,7 +18,7 @@ IMBALANCE = 1e-9  # relative to a_j^2: larger differences are not rounding
 
 
 def is_balanced(network: Network, flat: Array) -> bool:
-    """Return True if |a_j| = |b_j| for every node, to rounding."""
+    """Return True if |a_j| = |b_j| for every neuron, to rounding."""
     a, b = flat[: network.m], flat[network.m : 2 * network.m]
     return bool(np.all(np.abs(a * a - b * b) <= IMBALANCE * (a * a + b * b)))
 

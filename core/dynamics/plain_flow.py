@@ -17,8 +17,8 @@ from core.problem.problem import Problem
 from core.problem.schedule import first_log10_time
 from core.study_file.dynamics import PlainFlow
 
-TURN = 0.01  # fraction of the time in which a small node turns or grows
-# Difference of Heun's and Euler's results of one part, relative to a node's length.
+TURN = 0.01  # fraction of the time in which a small neuron turns or grows
+# Difference of Heun's and Euler's results of one part, relative to a neuron's length.
 TOLERANCE = 1e-3
 
 

@@ -3,10 +3,10 @@
 It is the implicit Euler step of dW/dt = -grad R(W), and where R has kinks that of Filippov's field:
 dt may be as long as the motion is smooth, however fast the flow would chatter across them. Newton's
 method on the true risk: each round minimises the quadratic model plus the model's convex kinks
-exactly, through the dual, whose variables are the forces that hold the nodes on their kinks.
+exactly, through the dual, whose variables are the forces that hold the neurons on their kinks.
 
 For f(x) = sum_j a_j phi(<u_j, x>), a and U both trained (ReLU or leaky). The quadratic
-model's matrix is 1/dt + the coupling of a_j and u_j, a block per node with an inverse in closed
+model's matrix is 1/dt + the coupling of a_j and u_j, a block per neuron with an inverse in closed
 form, + J^T diag(l''/n) J: everything is solved in the space of the n examples.
 """
 
@@ -28,7 +28,7 @@ ROUNDS = 60
 # The program of the kinks is dense: each round forms a matrix with one row per kink.
 MOST_KINKS = 600
 MOST_BASES = 2000
-ON_KINK = 1e-10  # relative to |u_j|: a node within this distance is on a kink
+ON_KINK = 1e-10  # relative to |u_j|: a neuron within this distance is on a kink
 # Relative to |W|: Newton's method is quadratic, and the remaining error is below its square.
 SMALL = 1e-8
 ROUNDING = 1e-13
@@ -81,7 +81,7 @@ class Model:
 
 @final
 class Blocks:
-    """Inverse of 1/dt + coupling: dt [[g, g rho^T], [g rho, 1 + g rho rho^T]] for each node.
+    """Inverse of 1/dt + coupling: dt [[g, g rho^T], [g rho, 1 + g rho rho^T]] for each neuron.
 
     rho_j = dt r_j and g = 1/(1 - |rho_j|^2). Far from the solution |rho_j| may be 1 or more, where
     the model is not convex; then it is cut to .9, which changes the path and not its end.
@@ -135,7 +135,7 @@ class Proximal:
         return risk + float(w.minus(start).squares().sum()) / (2.0 * dt)
 
     def sides(self, w: Weights) -> Signs:
-        """Return each node's side of its hyperplanes, -1, 1, or 0 on a kink, (m, h)."""
+        """Return each neuron's side of its hyperplanes, -1, 1, or 0 on a kink, (m, h)."""
         z = w.U @ self.planes.normals.T
         is_near = np.abs(z) < ON_KINK * np.linalg.norm(w.U, axis=1)[:, None]
         return np.where(is_near, 0, np.where(z > 0.0, 1, -1))
@@ -158,7 +158,7 @@ class Proximal:
         return Model(gradient, alpha, beta, self.loss.curvature(p) / n, r, jump)
 
     def _remove_normals(self, r: Array, sides: Signs) -> Array:
-        """Subtract from r_j its part in the span of node j's kinks, where the node cannot move."""
+        """Subtract from r_j its part in the span of neuron j's kinks, where it cannot move."""
         tangential, kinks = r.copy(), sides == 0
         for j in np.flatnonzero(kinks.any(axis=1)):
             basis = self._basis(kinks[j])
@@ -210,7 +210,7 @@ class Proximal:
         kinks, z = sides == 0, w.U @ self.planes.normals.T
         for _ in range(ROUNDS):
             model = self._model(w, np.where(kinks, 0, sides))
-            # A node stays on a kink only where the slope increases to the right; elsewhere it is
+            # A neuron stays on a kink only where the slope increases to the right; elsewhere it is
             # pushed off at once.
             kinks = kinks & (model.jump > 0.0)
             blocks = Blocks(dt, self._remove_normals(model.r, np.where(kinks, sides, 1)))
@@ -273,7 +273,7 @@ class Proximal:
         return Weights(-solution.a, -solution.U), lasting
 
     def _spread(self, js: Signs, ks: Signs, change: Array, m: int) -> Array:
-        """Return the sum of change_k e_k over the kinks of each node, (m, D)."""
+        """Return the sum of change_k e_k over the kinks of each neuron, (m, D)."""
         total = np.zeros((m, self.x.shape[1]))
         np.add.at(total, js, change[:, None] * self.planes.normals[ks])
         return total
@@ -311,7 +311,7 @@ class ReducedInverse:
         Parameters
         ----------
         js, ks : array of int (k,)
-            Node and hyperplane of each kink.
+            Neuron and hyperplane of each kink.
 
         Returns
         -------

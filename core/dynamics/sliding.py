@@ -1,6 +1,6 @@
 """Gradient flow where the data are not fitted: implicit steps in t, checked by halves.
 
-Some example stays wrong there, the risk does not vanish, and nodes slide along the kinks of these
+Some example stays wrong there, the risk does not vanish, and neurons slide along the kinks of these
 examples while the margins of the others grow like ln t. Proximal steps (core.dynamics.proximal)
 follow that at a step in proportion to t. Each is computed as a whole, W', and as two halves, W''.
 If both hold the same kinks the step ends at 2 W'' - W', of second order, else at W''.
@@ -27,8 +27,8 @@ Array = NDArray[np.float64]
 LONGEST = 0.05  # of t
 FIRST = 0.01
 TOLERANCE = 2e-4  # |W' - W''|/|W| of one step; the accepted result is much more accurate
-OF_A_NODE = 5e-3  # the same for each node that grows: a small node must leave its saddle in time
-FAST = 0.1  # fraction of a node removed in a step
+OF_A_NODE = 5e-3  # the same for each neuron that grows: small ones must leave their saddle in time
+FAST = 0.1  # fraction of a neuron removed in a step
 TINY = 1e-300
 GROWTH = 1.5  # largest ratio of successive steps
 LARGEST_NORM = 1e6
@@ -39,7 +39,7 @@ PAUSE = 1000  # explicit steps before another try, after implicit ones failed
 LEFT = 3e-8  # relative to R: with a smaller fall per ln t float64 does not resolve the motion
 QUIET_FOR = 1.2  # ln t of rest required, since a saddle looks the same for a while
 MOST_EXAMPLES = 1500
-MOST_ENTRIES = 4_000_000  # of the matrix of nodes and examples
+MOST_ENTRIES = 4_000_000  # of the matrix of neurons and examples
 
 
 @final
@@ -229,10 +229,10 @@ class Sliding:
         return w, w.minus(start).norm(), abs(float(p - q)), difference.norm(), measure
 
     def _rebalance(self, start: Weights, halves: Weights, end: Weights) -> Weights:
-        """Restore the balance of each node whose a_j conserves its sign.
+        """Restore the balance of each neuron whose a_j conserves its sign.
 
-        Extrapolation would change the signs of balanced nodes that shrink fast. Their halves are
-        corrected instead: a half divides a node by 1 + z/2, and the flow multiplies by e^(-z/2).
+        Extrapolation would change the signs of balanced neurons that shrink fast. Their halves are
+        corrected instead: a half divides a neuron by 1 + z/2, and the flow multiplies by e^(-z/2).
         """
         a, U = end.a.copy(), end.U.copy()
         can_rebalance = self._balance >= 0.0
@@ -255,7 +255,7 @@ def use_explicit_steps(s: state.State) -> None:
 
 
 def _measure(start: Weights, end: Weights, difference: Weights) -> float:
-    """Return the error by its tolerance: of all, and of each node that has grown."""
+    """Return the error by its tolerance: of all, and of each neuron that has grown."""
     of_all = difference.norm() / (TOLERANCE * start.norm())
     size = end.squares()
     grows = size > start.squares()

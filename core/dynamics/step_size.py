@@ -106,13 +106,13 @@ def solve_by_lanczos(problem: Problem, flat: Array, f: Array) -> float:
     # A fixed start, so that a run's default step is reproducible, and without a symmetry that could
     # hide the eigenvector.
     start = 1.0 + 0.3 * np.cos(1.0 + np.arange(flat.size) ** 2)
-    if not product(start).any():  # dead nodes or zero weights: Lanczos has no start
+    if not product(start).any():  # dead neurons or zero weights: Lanczos has no start
         return 0.0
     return float(eigsh(operator, k=1, v0=start, tol=1e-8, return_eigenvectors=False)[0])
 
 
 def pulls(problem: Problem) -> Array:
-    """Return |l'_i| |x_i| at f = 0, by which each example pulls small nodes.
+    """Return |l'_i| |x_i| at f = 0, by which each example pulls small neurons.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def pulls(problem: Problem) -> Array:
 
 
 def growth_rate(problem: Problem) -> float:
-    """Return (1/n) sum_i |l'_i| |x_i| at f = 0: no small node turns or grows faster than that."""
+    """Return (1/n) sum_i |l'_i| |x_i| at f = 0: no small neuron turns or grows faster than that."""
     return float(pulls(problem).mean())
 
 

@@ -54,5 +54,5 @@ class TensorDescent(FullBatch):
         """Return True if units that are active on no example never move again."""
         network = self.problem.network
         assert isinstance(network, TwoLayer)
-        # With a penalty the weights still shrink; a leaky node always has a slope.
+        # With a penalty the weights still shrink; a leaky neuron always has a slope.
         return bool(self._shrink == 1) and network.activation.code == RELU

@@ -5,7 +5,7 @@ Phase one is the first step: one gradient of a large batch in V, computed where 
 
     v_j <- g_j/|g_j|,    g_j = sgn(a_j) sum_i y_i 1[<v_j(0), x_i> > 0] x_i,
 
-without the initial weights; a node whose g_j is zero keeps its direction, or stays 0. Phase
+without the initial weights; a neuron whose g_j is zero keeps its direction, or stays 0. Phase
 two starts from a = 0 and is gradient descent on a, a convex problem, over the training examples.
 t = step * steps counts both. Fresh examples of phase one come from `default_rng([run.seed, 2])`. A
 run that continues another dynamics starts with phase one too, at the V that it finds.
@@ -59,7 +59,7 @@ def first_phase(problem: Problem) -> Array:
             count = min(BLOCK, dynamics.first_batch - first)
             total += _correlations(V, *source.draw(generator, count))
     total *= np.sign(a)[:, None]
-    # A node that is active on no example has gradient 0, and keeps its direction.
+    # A neuron that is active on no example has gradient 0, and keeps its direction.
     total = np.where(total.any(axis=1)[:, None], total, V)
     largest = np.abs(total).max(axis=1, keepdims=True)  # its square may underflow or overflow
     total = total / np.where(largest > 0.0, largest, 1.0)

@@ -101,7 +101,7 @@ class Rule:
         penalties : tuple of float
             lambda of |W|^2 and of sum_j |theta_j|^3.
         blocks : array of int (b, 2)
-            Offset and width of each block of nodes (`node_blocks`).
+            Offset and width of each block of neurons (`node_blocks`).
 
         Returns
         -------

@@ -1,7 +1,7 @@
-"""Camera of the nodes' picture: its reach follows the nodes evenly.
+"""Camera of the neurons' picture: its reach follows the neurons evenly.
 
-Nodes grow by many powers of ten: in a range that holds the whole run, all that happens before the
-last decade of time is one dot. The camera's reach follows the nodes instead. It depends on the
+Neurons grow by many powers of ten: in a range that holds the whole run, all that happens before the
+last decade of time is one dot. The camera's reach follows the neurons instead. It depends on the
 moment alone, so that the same moment is always the same picture.
 """
 
@@ -53,7 +53,7 @@ def smooth_reach(log10_extents: ArrayLike, log10_now: float) -> float:
     """Return log10 of the camera's reach from log10 extents (SAMPLES,) of the frames around.
 
     The reach is a mean with weights that fall evenly to both sides. No extent counts less than the
-    present one, so that no node is ever outside. -inf where no node has a length.
+    present one, so that no neuron is ever outside. -inf where no neuron has a length.
 
     >>> smooth_reach([0.0] * SAMPLES, 0.0), smooth_reach([-3.0] * SAMPLES, 1.0)
     (0.0, 1.0)

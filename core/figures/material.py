@@ -89,7 +89,7 @@ class PanelData:
         return PredictorPanel(run, (first, second), self.palette, last, region)
 
     def waves(self, row: int, kind: str) -> WavePanel:
-        """Return the waves or the phases of a run's nodes."""
+        """Return the waves or the phases of a run's neurons."""
         pins = self.shown.view.pins(row)
         return WavePanel(self.runs[row], kind, self.palette, self.lasts[row], pins)
 
@@ -333,7 +333,7 @@ def compute_panel_data(
 
 
 def _mask(run: Run, nodes: NodeSet | None) -> Chosen | None:
-    """Return which nodes of a run are selected, (m,); None if none are."""
+    """Return which neurons of a run are selected, (m,); None if none are."""
     m = int(run.network.m)
     mine = [node for node in nodes.nodes if node < m] if nodes is not None else []
     mask = np.zeros(m, dtype=np.bool_)

@@ -50,7 +50,7 @@ from core.observables.projection import Projection
 from core.observables.registry import OBSERVABLES
 
 LONGEST_TRAIL = 128
-# Points of all trails together, so that a PDF of thousands of nodes opens quickly.
+# Points of all trails together, so that a PDF of thousands of neurons opens quickly.
 MOST_POINTS = 100_000
 SHORTEST_TRAIL = 12
 DATA_REACH = 0.84  # position of the data's corner, as a fraction of the panel's half width
@@ -59,9 +59,9 @@ DATA_REACH = 0.84  # position of the data's corner, as a fraction of the panel's
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Track:
-    """Nodes at some frames of a run: frames (F,), points (F, m, 2), kinds and norms (F, m).
+    """Neurons at some frames of a run: frames (F,), points (F, m, 2), kinds and norms (F, m).
 
-    A node's kind is its class, 1 where alpha_j > 0 of two, and `classes` where its outer weights
+    A neuron's kind is its class, 1 where alpha_j > 0 of two, and `classes` where its outer weights
     are 0. Points and `extent` are in units of 10^power, so that late runs need no long tick texts;
     `extents` (F,) are log10 of the largest coordinate of each frame, in the run's own units.
     """
@@ -74,8 +74,8 @@ class Track:
     extent: float
     extents: Array
     classes: int = 2
-    inner: bool = True  # nodes have inner weights
-    chosen: NDArray[np.bool_] | None = None  # selected nodes, (m,); the others are dim
+    inner: bool = True  # neurons have inner weights
+    chosen: NDArray[np.bool_] | None = None  # selected neurons, (m,); the others are dim
     pinned: tuple[int, ...] = ()
     directed: bool = False  # points are v_j/|v_j|
     rooted: bool = False  # axes show signed roots; `points` does not
@@ -83,12 +83,12 @@ class Track:
 
 
 def longest_trail(m: int) -> int:
-    """Return the most points of a trail: LONGEST_TRAIL, and fewer for many nodes."""
+    """Return the most points of a trail: LONGEST_TRAIL, and fewer for many neurons."""
     return int(np.clip(MOST_POINTS // max(m, 1), SHORTEST_TRAIL, LONGEST_TRAIL))
 
 
 def trail_frames(last: int, m: int) -> NDArray[np.int64]:
-    """Return evenly spaced frames from 0 to `last`, as many as a trail of m nodes has points."""
+    """Return evenly spaced frames from 0 to `last`, as many as a trail of m neurons has points."""
     count = min(longest_trail(m), last + 1)
     return np.unique(np.linspace(0, last, count).round().astype(np.int64))
 
@@ -105,7 +105,7 @@ def trail(size: int, until: int, m: int) -> NDArray[np.int64]:
     until : int
         Last position of the trail.
     m : int
-        Number of nodes.
+        Number of neurons.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def track(
     directed: bool = False,
     rooted: bool = False,
 ) -> Track:
-    """Compute the nodes of a run on a plane.
+    """Compute the neurons of a run on a plane.
 
     Parameters
     ----------
@@ -144,19 +144,19 @@ def track(
             with np.errstate(over="ignore"):
                 factor = np.exp(run.network.degree * run.rho[index])
                 points.append(factor * projection.weights(index))
-        # The present sign, not the first one: up to 43 % of the nodes of Figure 1 have changed
+        # The present sign, not the first one: up to 43 % of the neurons of Figure 1 have changed
         # theirs by t = 1000 (docs/theory.md, 3.6).
         kinds.append(np.where(outer_signs(run, index) == 0, classes, outer_classes(run, index)))
         norms.append(OBSERVABLES["relative_norm"].value_at(run, index))
     # The abstract head and kernel predictors have no inner weights: their positions are NaN.
     inner = not np.isnan(np.array(points)).all()
-    if directed:  # a node of length 0 has no direction, and a gap in its trail
+    if directed:  # a neuron of length 0 has no direction, and a gap in its trail
         kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
         one = np.ones(frames.size)
         places = np.array(points)
         track = Track(frames, places, kind, norm, 0, 1.0, 0.0 * one, classes, inner, directed=True)
         return replace(track, rays=rays_of(projection))
-    # Late nodes exceed float64: show them at the rim instead of nowhere.
+    # Late neurons exceed float64: show them at the rim instead of nowhere.
     finite = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
     extents = np.abs(finite).max(axis=(1, 2))
     extent = float(extents.max())
@@ -172,7 +172,7 @@ def track(
 
 
 def follow_nodes(nodes: Track, position: int) -> Track:
-    """Return a track as the camera that follows the nodes sees it at one of its frames."""
+    """Return a track as the camera that follows the neurons sees it at one of its frames."""
     if nodes.directed or nodes.rooted:  # with ranges of the whole run
         return nodes
     log10_extent = smooth_reach(
@@ -187,11 +187,11 @@ def follow_nodes(nodes: Track, position: int) -> Track:
 
 
 def data_factor(nodes: Track, projection: Projection) -> float:
-    """Return the factor of the data that makes them reach as far as the nodes.
+    """Return the factor of the data that makes them reach as far as the neurons.
 
     It has three digits, and is 1 if either has no extent.
     """
-    # Corners are at +-1/sqrt(d) and late nodes at up to 28 (Figure 1): unscaled, the data are a
+    # Corners are at +-1/sqrt(d) and late neurons at up to 28 (Figure 1): unscaled, the data are a
     # dot.
     if nodes.directed:
         return 1.0
@@ -242,22 +242,22 @@ def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Tr
 
 
 def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette) -> PanelContent:
-    """Return the trails up to a position of a track; the weakest nodes are drawn first.
+    """Return the trails up to a position of a track; the weakest neurons are drawn first.
 
     Parameters
     ----------
     nodes, until, data, palette
-        Track, last position of the trails, dots drawn between trails and nodes, and colours.
+        Track, last position of the trails, dots drawn between trails and neurons, and colours.
 
     Returns
     -------
     PanelContent
-        With a note if all nodes are 0, or have no inner weights.
+        With a note if all neurons are 0, or have no inner weights.
     """
     last, m = spread(nodes.points[until], nodes), nodes.points.shape[1]
     strength = np.nan_to_num(nodes.norms[until], nan=0.0)
-    # Stable, so that equal nodes keep their order, and equal runs give equal bytes. Dim nodes are
-    # below all others.
+    # Stable, so that equal neurons keep their order, and equal runs give equal bytes. Dim neurons
+    # are below all others.
     below = 0.0 if nodes.chosen is None else -2.0 * ~nodes.chosen
     order = np.argsort(strength + below, kind="stable")
     colours = kind_colours(nodes.kinds[until], strength, nodes.classes, palette)
@@ -290,11 +290,11 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
 
 
 def sizes(strength: Array, m: int) -> tuple[Array, Array]:
-    """Return widths of trails in points and areas of nodes in square points, both (m,).
+    """Return widths of trails in points and areas of neurons in square points, both (m,).
 
     They are linear in sqrt(strength), `strength` (m,) in [0, 1].
     """
-    # Up to 16 nodes at full width; beyond, the total ink grows only with sqrt(m).
+    # Up to 16 neurons at full width; beyond, the total ink grows only with sqrt(m).
     crowd = min(1.0, 4.0 / math.sqrt(m))
     root = np.sqrt(strength)
     return (0.45 + 0.55 * crowd) * (0.8 + 0.6 * root), (3.5 + 9.0 * crowd) * (0.5 + 0.9 * root)
@@ -303,7 +303,7 @@ def sizes(strength: Array, m: int) -> tuple[Array, Array]:
 def rings_of(
     x: Array, y: Array, nodes: Sequence[int], palette: Palette
 ) -> tuple[Dots, tuple[Label, ...]]:
-    """Return a ring around each pinned node, and its number.
+    """Return a ring around each pinned neuron, and its number.
 
     `x` and `y` (k,) are the places of the k `nodes`.
     """
@@ -349,7 +349,7 @@ def neurons_panel(
     row, letter, box : int, str, Box
         Row of the run, letter, and box in millimetres.
     nodes, projection, palette
-        Trails of the nodes, run and plane, and colours.
+        Trails of the neurons, run and plane, and colours.
     position : int, optional
         Last position of the trails; by default that of the track.
 

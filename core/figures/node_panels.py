@@ -1,8 +1,8 @@
-"""Panels of nodes except their trajectories: rotations and norms, sorted, and waves.
+"""Panels of neurons except their trajectories: rotations and norms, sorted, and waves.
 
 Sorted rotations and relative norms are 1c and 1d of telgarsky22. Waves are those of quadratic
-networks on addition modulo p (core.observables.fourier): the power of nodes at each frequency, and
-how their phases go together.
+networks on addition modulo p (core.observables.fourier): the power of neurons at each frequency,
+and how their phases go together.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ def sorted_values(run: Run, kind: str, index: int) -> Array:
     Returns
     -------
     array (m,)
-        The node of rank j is at position j - 1.
+        The neuron of rank j is at position j - 1.
     """
     return np.sort(np.asarray(OBSERVABLES[OBSERVABLE[kind]].value_at(run, index), dtype=np.float64))
 
 
 def ranks(m: int) -> Array:
-    """Return rank / m of nodes in sorted order, (m,): 1/m, ..., 1."""
+    """Return rank / m of neurons in sorted order, (m,): 1/m, ..., 1."""
     return np.arange(1, m + 1) / m
 
 
@@ -89,8 +89,8 @@ def value_axis(runs: Sequence[Run], kind: str, frames: Sequence[Sequence[int]]) 
             for index in indices
         ]
         least = min((value for value in values if math.isfinite(value)), default=0.0)
-        # The range starts at a whole tenth and spans at least a tenth: nodes that hardly turn must
-        # not look as if they did.
+        # The range starts at a whole tenth and spans at least a tenth: neurons that hardly turn
+        # must not look as if they did.
         low = max(-1.0, min(math.floor(10.0 * least) / 10.0, 0.9))
     pad = 0.025 * (1.0 - low)
     return Axis(low - pad, 1.0 + pad, linear_ticks(low, 1.0, 5), SORTED_LABELS[kind])
@@ -107,7 +107,7 @@ def sorted_ink(
 ) -> PanelContent:
     """Return a curve for each frame, the last one wider and on top.
 
-    With selected nodes the curves are dim, and these nodes are dots on the last one.
+    With selected neurons the curves are dim, and these neurons are dots on the last one.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ def sorted_ink(
     moments, palette : Moments, Palette
         Colours of times, and other colours.
     chosen : array (m,) of bool, optional
-        Selected nodes.
+        Selected neurons.
     pinned : sequence of int
-        Nodes with a ring and their number.
+        Neurons with a ring and their number.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def sorted_ink(
 
 
 def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
-    """Return rank / m and value of each node at a frame.
+    """Return rank / m and value of each neuron at a frame.
 
     Parameters
     ----------
@@ -163,17 +163,17 @@ def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
     Returns
     -------
     place, values : array (m,)
-        In the order of the nodes.
+        In the order of the neurons.
     """
     values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].value_at(run, index), dtype=np.float64)
     place = np.empty(values.size)
-    # Stable, as on the screen: nodes with equal values keep their order.
+    # Stable, as on the screen: neurons with equal values keep their order.
     place[np.argsort(values, kind="stable")] = ranks(values.size)
     return place, values
 
 
 def chosen_dots(run: Run, kind: str, index: int, chosen: Chosen, colour: Array) -> Dots:
-    """Return the selected nodes at their ranks in a frame, as dots of one colour.
+    """Return the selected neurons at their ranks in a frame, as dots of one colour.
 
     Parameters
     ----------
@@ -246,14 +246,14 @@ TITLES = {"waves": "waves of the neurons", "phases": "phases of the neurons"}
 MISSING = "only quadratic networks on addition modulo p have frequencies"
 NOTHING = "all neurons are 0"
 KEY_COLOURS = 5  # samples of the frequencies' colours in a key
-FAINT = 0.25  # colour fraction of a node that is not selected
-SMALLEST, LARGEST = 3.0, 26.0  # areas of node markers, in square points
+FAINT = 0.25  # colour fraction of a neuron that is not selected
+SMALLEST, LARGEST = 3.0, 26.0  # areas of neuron markers, in square points
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeWaves:
-    """Nodes of a frame as waves, K the number of frequencies.
+    """Neurons of a frame as waves, K the number of frequencies.
 
     `frequency` (m,) is from 1 on, `order` (m,) by frequency and then by th_w. `strength` (K + 1, m)
     are the amplitudes at k = 0, ..., K over the largest |theta|. `points` (m, 2) = (th_w, th_u +
@@ -268,12 +268,12 @@ class NodeWaves:
 
     @property
     def empty(self) -> bool:
-        """True if all nodes are 0."""
+        """True if all neurons are 0."""
         return not bool((self.size > 0.0).any())
 
 
 def node_waves(run: Run, index: int) -> NodeWaves:
-    """Return the nodes of a frame as waves."""
+    """Return the neurons of a frame as waves."""
     powers = node_powers(run, index)
     largest = float(powers.sum(axis=1).max())
     strength = np.sqrt(powers / largest) if largest > 0.0 else np.zeros(powers.shape)
@@ -296,16 +296,16 @@ def wave_inks(count: int, palette: Palette) -> NDArray[np.uint8]:
 
 
 def wave_colours(waves: NodeWaves, palette: Palette, weight: Floats | None = None) -> Floats:
-    """Return colours of the nodes in their order: that of the frequency, deeper for more.
+    """Return colours of the neurons in their order: that of the frequency, deeper for more.
 
     Parameters
     ----------
     waves : NodeWaves
-        Nodes of a frame.
+        Neurons of a frame.
     palette : Palette
         Colours.
     weight : array (m,), optional
-        Factors of the depths, by node.
+        Factors of the depths, by neuron.
 
     Returns
     -------
@@ -320,7 +320,7 @@ def wave_colours(waves: NodeWaves, palette: Palette, weight: Floats | None = Non
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class WavePanel:
-    """Panel of the waves or the phases of a run's nodes."""
+    """Panel of the waves or the phases of a run's neurons."""
 
     run: Run
     kind: str
@@ -336,7 +336,7 @@ class WavePanel:
         return Panel(self.kind, row, letter, title, box, x, y, ink, key=self._key())
 
     def axes(self) -> tuple[Axis, Axis]:
-        """Return axes of nodes and frequencies, or of phases over pi."""
+        """Return axes of neurons and frequencies, or of phases over pi."""
         if self.kind == "phases":
             ends = (-1.05, 1.05)
             x = Axis(*ends, (), "$\\vartheta_w\\,/\\,\\pi$")

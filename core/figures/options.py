@@ -88,7 +88,7 @@ class ViewOptions:
     rest: bool = False
 
     def pins(self, row: int) -> tuple[int, ...]:
-        """Return the pinned nodes of a row in increasing order."""
+        """Return the pinned neurons of a row in increasing order."""
         return tuple(sorted(self.pinned[row])) if row < len(self.pinned) else ()
 
     def bounds_of(self, row: int) -> tuple[BoundCurve, ...]:
@@ -159,11 +159,11 @@ Notes = Sequence[Sequence[Note]]
 @final
 @dataclass(frozen=True, slots=True)
 class FigureOptions:
-    """Colours, plane of the nodes, contents and sheet of a figure, and options of each run.
+    """Colours, plane of the neurons, contents and sheet of a figure, and options of each run.
 
-    These are its reference margins, its selected nodes, the promise that its margins are shares
-    of, and the notes that a figure marks. Nodes that are not selected are dim. Films and pages have
-    no sheet. The functions that draw check each value.
+    These are its reference margins, its selected neurons, the promise that its margins are shares
+    of, and the notes that a figure marks. Neurons that are not selected are dim. Films and pages
+    have no sheet. The functions that draw check each value.
     """
 
     palette: Palette = LIGHT

@@ -42,7 +42,7 @@ from core.runs import Run
 from core.stories.story import Story
 
 SUFFIX = ".html"
-MOST_NUMBERS = 20_000_000  # numbers of nodes: 80 MB before packing, about 45 MB of text
+MOST_NUMBERS = 20_000_000  # numbers of neurons: 80 MB before packing, about 45 MB of text
 # In order of use: each module is used only by later ones.
 MODULES = (
     "numbers.js",
@@ -96,7 +96,7 @@ class CancelledPageError(Exception):
 def views_of(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the usual views of a page: those of the papers' figure that some run has.
 
-    Without inner weights nodes have neither a place nor a direction.
+    Without inner weights neurons have neither a place nor a direction.
     """
     panels = choose_panels(PANELS, runs)
     if any(has_inner(run) for run in runs):
@@ -114,7 +114,7 @@ def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions)
     panels : sequence of str
         Names of PAGE_PANELS, each once.
     options : PageOptions
-        Frames are limited by MOST_NUMBERS of all nodes.
+        Frames are limited by MOST_NUMBERS of all neurons.
     """
     chosen, allowed = ", ".join(panels) or "none", ", ".join(PAGE_PANELS)
     if "predictor" in panels:
@@ -163,7 +163,7 @@ def page_html(
     panels : sequence of str, optional
         Views; by default `views_of`.
     figure_options : FigureOptions, optional
-        Plane, reference margins, selected nodes, ranges and pins; a page has both palettes.
+        Plane, reference margins, selected neurons, ranges and pins; a page has both palettes.
     options : PageOptions
         Moments, title and colours.
     progress : callable, optional

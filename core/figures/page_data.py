@@ -48,7 +48,7 @@ Frames = NDArray[np.int64]
 Json = dict[str, Any]
 BOTH = (LIGHT, DARK)
 SHADES = 64  # colours per class, by the square root of the norm
-NODES = ("neurons", *SORTED)  # views that show single nodes
+NODES = ("neurons", *SORTED)  # views that show single neurons
 MEASURED = {
     "neurons": ("relative_norm",),
     "rotations": ("rotation",),
@@ -213,7 +213,7 @@ def _caption(material: PanelData, pages: Pages) -> tuple[str, str]:
 
 
 def _row(pages: Pages, row: int, heading: str) -> Json:
-    """Return what all panels of a run share: the stop of each moment, and the nodes."""
+    """Return what all panels of a run share: the stop of each moment, and the neurons."""
     stops = pages.stops(row)
     run = pages.material.runs[row]
     result: Json = {
@@ -232,7 +232,7 @@ def _row(pages: Pages, row: int, heading: str) -> Json:
 
 
 def _waves(run: Run, stops: Frames) -> Json:
-    """Return the nodes as waves at each stop: amplitudes in 255 steps, of all frequencies."""
+    """Return the neurons as waves at each stop: amplitudes in 255 steps, of all frequencies."""
     waves = [node_waves(run, index) for index in stops.tolist()]
     strength = np.array([one.strength.clip(0.0, 1.0) for one in waves])
     return {
@@ -282,7 +282,7 @@ def _is_zoomed(view: Any, row: int, kind: str) -> bool:
 
 
 def _shades(classes: int, palette: Palette, dim: bool) -> list[list[str]]:
-    """Return the colours of the nodes of each class, from a norm of 0 to 1."""
+    """Return the colours of the neurons of each class, from a norm of 0 to 1."""
     norms = np.linspace(0.0, 1.0, SHADES + 1) ** 2
     result = []
     for kind in range(classes + 1):
@@ -292,7 +292,7 @@ def _shades(classes: int, palette: Palette, dim: bool) -> list[list[str]]:
 
 
 def numbers_in(runs: Sequence[Run], kinds: Sequence[str], frames: Sequence[Frames]) -> int:
-    """Estimate how many numbers of nodes a page holds.
+    """Estimate how many numbers of neurons a page holds.
 
     Parameters
     ----------
@@ -318,5 +318,5 @@ def numbers_in(runs: Sequence[Run], kinds: Sequence[str], frames: Sequence[Frame
 
 
 def _numbers_of_waves(run: Run) -> int:
-    """Return how many numbers a node has as a wave: an amplitude a frequency, and four more."""
+    """Return how many numbers a neuron has as a wave: an amplitude a frequency, and four more."""
     return (int(run.dataset.classes) + 1) // 2 + 4 if is_modular_addition(run) else 0

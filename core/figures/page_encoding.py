@@ -124,7 +124,7 @@ def _letters(text: str, level: str, outer: str, slanted: bool) -> Iterator[Piece
 Array = NDArray[Any]
 # zlib level 7 takes 1.6 times as long for pages 0.4 % smaller; level 9 takes 12 times as long as 7.
 LEVEL = 6
-BITS = 17  # of the 24 mantissa bits of float32, kept of node numbers
+BITS = 17  # of the 24 mantissa bits of float32, kept of neuron numbers
 
 
 def encode(values: Array) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def encode_trimmed(values: ArrayLike, exact: bool = False) -> dict[str, Any]:
 def encode_places(points: Array, exact: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
     """Encode places (F, m, 2) as shares of the largest coordinate of their frame, and these.
 
-    So they are right on axes that reach as far as the nodes of any moment, however far they are
+    So they are right on axes that reach as far as the neurons of any moment, however far they are
     apart, and where they are beyond float32.
     """
     with np.errstate(invalid="ignore"):

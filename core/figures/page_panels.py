@@ -112,7 +112,7 @@ def _box(material: PanelData, row: int, kind: str) -> Box:
 
 
 def moving_part(material: PanelData, row: int, kind: str, frames: Frames) -> Json:
-    """Return the part of a panel that changes with the moment, except the nodes.
+    """Return the part of a panel that changes with the moment, except the neurons.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def _rays(rays: Rays, palette: Palette) -> Json:
 
 
 def _views(material: PanelData, row: int, stops: Frames) -> Json:
-    """Return the range of the nodes at each stop, which follows them unless one was chosen.
+    """Return the range of the neurons at each stop, which follows them unless one was chosen.
 
     That is its ends, the factor of the data relative to the last moment, and the texts that name
     it.
@@ -247,7 +247,7 @@ def _views(material: PanelData, row: int, stops: Frames) -> Json:
     zoomed = material.shown.view.region(row, "neurons") is not None
     box = _box(material, row, "neurons")
     panel = material.panel(row, "neurons", "", box)[0]
-    # Scaled at every stop; ranges need no nodes, whose frames would all be scaled each time.
+    # Scaled at every stop; ranges need no neurons, whose frames would all be scaled each time.
     bare = replace(track, points=track.points[:, :0])
     dots = data_dots(projection, 1.0, material.palette, bare)
     texts, views, scales = [], [], []
@@ -277,7 +277,7 @@ def _views(material: PanelData, row: int, stops: Frames) -> Json:
 
 
 def _sorted_curves(material: PanelData, row: int, panel: Panel) -> Json:
-    """Return the curves of the moments; the page makes that of the present moment of the nodes."""
+    """Return the curves of the moments; the page makes that of the neurons' present moment."""
     past = panel.ink.curves[0]
     frames = list(material.moment_frames[row])
     return {"frames": frames, "values": encode_floats(past.y), "colours": css(past.colours)}

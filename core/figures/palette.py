@@ -1,7 +1,7 @@
 """Palette of screen and paper, as numbers: needs neither matplotlib nor Qt.
 
 Vermilion and blue stay apart in every common form of colour blindness (Okabe and Ito). A stronger
-node stands out more from the background: darker on paper, lighter on a dark screen. Time runs
+neuron stands out more from the background: darker on paper, lighter on a dark screen. Time runs
 through viridis (perceptually uniform), cut so that its early end does not fade into the background.
 """
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 VERMILION = "#d55e00"
 BLUE = "#0072b2"
-DIM = 0.82  # blend towards the background while other nodes are selected
+DIM = 0.82  # blend towards the background while other neurons are selected
 CROWD = 24  # examples of a class beyond which their marks are small
 # Both leave a contrast of 3 : 1, WCAG's for graphics, to the background, and to the map of f.
 MARK_OPACITY, DEEPER = 0.9, 0.4  # the latter: share of the foreground in the colours on a map
@@ -39,7 +39,7 @@ VIRIDIS = np.frombuffer(
 class Palette:
     """Colours as "#rrggbb".
 
-    `weak` and `strong` say how far the palest and the strongest node lie from the class colour,
+    `weak` and `strong` say how far the palest and the strongest neuron lie from the class colour,
     towards the background and towards `extreme`; `time` is the part of viridis that is used, from
     the earliest to the latest moment, and `order` that of lines from the least to the largest
     setting; both have 3 to 1 against the background at least; `references` are the colours of
@@ -137,9 +137,9 @@ def _ramp(positions: Floats, knots: Floats, colours: Floats) -> Floats:
 
 
 def node_colours(signs: ArrayLike, relative_norms: ArrayLike, palette: Palette) -> Colours:
-    """Return the colours of nodes: positive ones blue, negative vermilion, zero grey.
+    """Return the colours of neurons: positive ones blue, negative vermilion, zero grey.
 
-    The square root of the norm sets the shade, because most nodes of a trained network are small:
+    The square root of the norm sets the shade, because most neurons of a trained network are small:
     their median is about .1.
 
     Parameters
@@ -193,7 +193,7 @@ def class_colours(classes: int, palette: Palette) -> tuple[str, ...]:
 def kind_colours(
     kinds: ArrayLike, relative_norms: ArrayLike, classes: int, palette: Palette
 ) -> Colours:
-    """Return the colours of nodes by the class that they speak for.
+    """Return the colours of neurons by the class that they speak for.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def with_opacity(colours: Colours, opacity: float) -> Colours:
 
 
 def dim_colours(colours: ArrayLike, palette: Palette) -> Colours:
-    """Return colours (k, 4) of nodes that are not selected: most of the way to the background."""
+    """Return colours (k, 4) of neurons that are not selected: most of the way to the background."""
     rows = np.array(colours, dtype=np.float64)
     rows[:, :3] += DIM * (rgb(palette.background) - rows[:, :3])
     return np.rint(rows).astype(np.uint8)

@@ -121,7 +121,7 @@ def round_up(value: float) -> float:
 
 
 def grid_count(d: int, m: int) -> int:
-    """Return the points of a grid on each axis, for d coordinates and m nodes.
+    """Return the points of a grid on each axis, for d coordinates and m neurons.
 
     >>> grid_count(2, 16), grid_count(2, 100_000)
     (128, 17)

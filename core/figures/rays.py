@@ -1,6 +1,6 @@
-"""Extremal vectors among the nodes' directions: a ray each, and the borders of the cells.
+"""Extremal vectors among the neurons' directions: a ray each, and the borders of the cells.
 
-Between borders, the lines <w, x_k> = 0, a node is active on the same examples. With more than two
+Between borders, the lines <w, x_k> = 0, a neuron is active on the same examples. With more than two
 inputs rays are projected, and shorter for what lies across the plane; borders are where the plane
 meets the hyperplanes.
 """
@@ -24,7 +24,7 @@ from core.runs import Run
 
 MOST_POINTS, MOST_PATTERNS = 200, 8_000  # limits of a computation of a fifth of a second
 MOST_BORDERS, MOST_LABELS = 60, 8
-TIP = 1.07  # end of a ray, beyond the circle of the nodes
+TIP = 1.07  # end of a ray, beyond the circle of the neurons
 REACH = 1.22  # extent of the picture, with the rays' labels
 # Distance of labels from each other and from 0; vertical offset of those near their tip.
 APART, MIDDLE = 0.3, 0.35
@@ -88,7 +88,7 @@ def rays_of(projection: Projection) -> Rays | None:
     vectors = vectors_of(run)
     if not vectors:
         return None
-    # Without the bias, as in the nodes' directions.
+    # Without the bias, as in the neurons' directions.
     directions = [one.u for one in vectors] if run.reduction is None else _in_full(projection)
     u = np.array(directions)[:, : run.dataset.d]
     lengths = np.linalg.norm(u, axis=1)[:, None]
@@ -125,7 +125,7 @@ def _borders(projection: Projection) -> Array:
 
 
 def ray_colours(rays: Rays, palette: Palette) -> list[str]:
-    """Return the colour of the nodes that turn to each direction: of the sign of G."""
+    """Return the colour of the neurons that turn to each direction: of the sign of G."""
     return [palette.positive if value > 0.0 else palette.negative for value in rays.values]
 
 

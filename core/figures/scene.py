@@ -93,7 +93,7 @@ def last_frame(run: Run, until: int | float | None) -> int:
 
 
 def selection_words(material: PanelData, selected: Selected) -> str:
-    """Return the selected nodes of a figure's runs as a sentence of its caption, or ""."""
+    """Return the selected neurons of a figure's runs as a sentence of its caption, or ""."""
     parts = []
     for nodes, mask in zip(selected, material.chosen, strict=False):
         if nodes is not None and mask is not None:

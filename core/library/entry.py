@@ -59,7 +59,7 @@ class MomentNote:
 @final
 @dataclass(frozen=True, slots=True)
 class RunNotes:
-    """User's notes of a run: a name, a note, tags, bookmarks, sets of its nodes.
+    """User's notes of a run: a name, a note, tags, bookmarks, sets of its neurons.
 
     `moments` are the notes at moments. `kept`: the user restored it. `unknown` has, as JSON, the
     parts of the file that this version does not know.

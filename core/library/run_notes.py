@@ -1,4 +1,4 @@
-"""Names, notes, tags, bookmarks and sets of nodes: a small JSON file beside each run that has any.
+"""Names, notes, tags, bookmarks and sets of neurons: a small JSON file beside a run that has any.
 
 The file is the user's: it is stored beside the run, not in the index, and moves with the run. Parts
 that only a later version knows stay in it.

@@ -1,6 +1,6 @@
 """Neural collapse of a network of several classes: NC1 to NC4 of its last features.
 
-h_i in R^m are the activations of the nodes at x_i, w_c in R^m the outer weights of class c; mu_c
+h_i in R^m are the activations of the neurons at x_i, w_c in R^m the outer weights of class c; mu_c
 is the mean of the features of a class, mu that of the classes' means. All are 0 when collapsed.
 Source: Papyan, Han and Donoho, PNAS 2020.
 """

@@ -40,7 +40,7 @@ def inner_displacement(run: Run, index: int) -> float:
 
 @cached_per_frame
 def normaliser(run: Run, index: int) -> Array:
-    """Return the normaliser of each node of a network with batch normalisation.
+    """Return the normaliser of each neuron of a network with batch normalisation.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Early alignment: how far small nodes have turned to extremal vectors, and in what time.
+"""Early alignment: how far small neurons have turned to extremal vectors, and in what time.
 
-While f is about 0 a node with a_j > 0 climbs G on the sphere of directions and one with a_j < 0
+While f is about 0 a neuron with a_j > 0 climbs G on the sphere of directions and one with a_j < 0
 descends it (core.reference.extremal): they turn to critical points u of G, or end where they are
-active on no example. The time it takes does not depend on the size lambda of the start, and nodes
+active on no example. The time it takes does not depend on the size lambda of the start, and neurons
 stay small until about ln(1/lambda)/|D|, |D| the longest extremal vector.
 """
 
@@ -38,7 +38,7 @@ def few_patterns(run: Run) -> bool:
 
 @cached_per_run
 def vectors_of(run: Run) -> tuple[Extremal, ...]:
-    """Return all extremal vectors of the training data, in the coordinates of the nodes."""
+    """Return all extremal vectors of the training data, in the coordinates of the neurons."""
     assert isinstance(run.network, TwoLayer)
     return extremal_vectors(run.inputs, run.dataset.y, run.network.activation.slope)
 
@@ -49,7 +49,7 @@ def longest_extremal(run: Run) -> float:
 
 
 def cosine(run: Run, index: int) -> Array:
-    """Return the largest cosine of each node with an extremal vector.
+    """Return the largest cosine of each neuron with an extremal vector.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def cosine(run: Run, index: int) -> Array:
 
 
 def is_active(run: Run, index: int) -> NDArray[np.bool_]:
-    """Return True for each node that is active on an example.
+    """Return True for each neuron that is active on an example.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def aligned_share(run: Run, index: int) -> float:
 
 
 def least_cosine(run: Run, index: int) -> float:
-    """Return the least `cosine` of the active nodes; NaN if no node is active."""
+    """Return the least `cosine` of the active neurons; NaN if no neuron is active."""
     cosines = cosine(run, index)[is_active(run, index)]
     return float(cosines.min()) if cosines.size and np.isfinite(cosines).all() else math.nan
 
@@ -107,7 +107,7 @@ def has_relus(run: Run) -> bool:
 
 
 def dead_nodes(run: Run, index: int) -> float:
-    """Return the number of nodes active on no example; NaN without ReLUs."""
+    """Return the number of neurons active on no example; NaN without ReLUs."""
     return float(np.count_nonzero(~is_active(run, index))) if has_relus(run) else math.nan
 
 

@@ -93,7 +93,7 @@ def features_at(run: Run, flat: Array) -> Array:
     """
     network, y = run.network, run.dataset.y[:, None]
     signed = np.array(flat)
-    # With outer weights +-1 each node's output is its feature, with the sign of the start.
+    # With outer weights +-1 each neuron's output is its feature, with the sign of the start.
     signed[: 2 * network.m] = np.sign(run.origin[: 2 * network.m])
     if isinstance(network, Head):
         F = network.features(signed, run.inputs)
@@ -183,7 +183,7 @@ def slopes(run: Run, index: int) -> tuple[float, float]:
     """Return (C_1, C_2) at one frame; the theorem takes their largest values so far."""
     network = run.network
     if isinstance(network, Normalised):
-        # grad_V F_j has only node j's block, (I - u u') x o/|v|: C_1 is at i = r, and C_2 = 0.
+        # grad_V F_j has only neuron j's block, (I - u u') x o/|v|: C_1 is at i = r, and C_2 = 0.
         unit, lengths = unit_rows(network.directions(run.parameters(index)))
         Z = unit @ run.inputs.T
         squared = np.einsum("ik,ik->i", run.inputs, run.inputs)
@@ -198,7 +198,7 @@ def slopes(run: Run, index: int) -> tuple[float, float]:
     c_1 = float(np.einsum("ijk,ijk->ij", rows, rows).max())
     for j in range(m):
         inner = np.abs(rows[:, j] @ flat.T).reshape(n, n, m)
-        # Other nodes only: the text prints C_1 with j != k, which is C_2 (docs/theory.md, 8.3).
+        # Other neurons only: the text prints C_1 with j != k, which is C_2 (docs/theory.md, 8.3).
         inner[:, :, j] = 0.0
         c_2 = max(c_2, float(inner.max()))
     return c_1, c_2

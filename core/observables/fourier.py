@@ -1,9 +1,9 @@
-"""Fourier modes of the nodes of a quadratic network on addition modulo p.
+"""Fourier modes of the neurons of a quadratic network on addition modulo p.
 
-With ^u(k) = sum_t u(t) e^(-2 pi i k t/p), a node u, v, w (p each) has the power
+With ^u(k) = sum_t u(t) e^(-2 pi i k t/p), a neuron u, v, w (p each) has the power
 |^u(k)|^2 + |^v(k)|^2 + |^w(k)|^2, twice for k >= 1 and over p, so that all add up to |theta|^2. The
 wave cos(2 pi k t/p + th) has it at k alone, and angle(^u(k)) = th. Margins are largest where every
-node is one wave with th_u + th_v = th_w, and all frequencies have one weight (docs/theory.md, 5.6).
+neuron is one wave with th_u + th_v = th_w, and frequencies weigh the same (docs/theory.md, 5.6).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from core.observables.spectrum import effective_rank
 from core.runs import Run
 
 Array = NDArray[np.float64]
-PURE = 0.9  # fraction of a node's power at one frequency from which it counts as one wave
-VISIBLE = 1e-3  # relative to the largest |theta_j|^3: lighter nodes have no reliable phase
+PURE = 0.9  # fraction of a neuron's power at one frequency from which it counts as one wave
+VISIBLE = 1e-3  # relative to the largest |theta_j|^3: lighter neurons have no reliable phase
 
 
 def is_modular_addition(run: Run) -> bool:
@@ -39,7 +39,7 @@ def _is_modular(run: Run) -> bool:
 
 @cached_per_frame
 def waves(run: Run, index: int) -> NDArray[np.complex128]:
-    """Return the Fourier transforms of all nodes at the flat parameters.
+    """Return the Fourier transforms of all neurons at the flat parameters.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def waves(run: Run, index: int) -> NDArray[np.complex128]:
 
 
 def node_powers(run: Run, index: int) -> Array:
-    """Return the power of each node at each frequency.
+    """Return the power of each neuron at each frequency.
 
     Parameters
     ----------
@@ -81,14 +81,14 @@ def node_powers(run: Run, index: int) -> Array:
 
 
 def _shares(run: Run, index: int) -> tuple[Array, Array]:
-    """Return shares of each node's power (m, K + 1), 0 for a node of 0, and |theta_j|^3 (m,)."""
+    """Return shares of each neuron's power (m, K + 1), 0 where it is 0, and |theta_j|^3 (m,)."""
     powers = node_powers(run, index)
     squares = powers.sum(axis=1)
     return powers / np.where(squares > 0.0, squares, 1.0)[:, None], squares**1.5
 
 
 def frequencies(run: Run, index: int) -> Array:
-    """Return the frequency k >= 1 of each node's largest power.
+    """Return the frequency k >= 1 of each neuron's largest power.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def frequencies(run: Run, index: int) -> Array:
 
 
 def purity(run: Run, index: int) -> Array:
-    """Return the share of each node's power at its frequency.
+    """Return the share of each neuron's power at its frequency.
 
     Parameters
     ----------
@@ -118,14 +118,14 @@ def purity(run: Run, index: int) -> Array:
     Returns
     -------
     array (m,)
-        In [0, 1]; 0 for a node of 0.
+        In [0, 1]; 0 for a neuron of 0.
     """
     shares, _ = _shares(run, index)
     return np.asarray(shares[:, 1:].max(axis=1))
 
 
 def phases(run: Run, index: int) -> Array:
-    """Return the phases of each node at its frequency.
+    """Return the phases of each neuron at its frequency.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def phases(run: Run, index: int) -> Array:
 
 
 def phase_relation(run: Run, index: int) -> Array:
-    """Return th_u + th_v - th_w of each node, 0 for the networks of largest margin.
+    """Return th_u + th_v - th_w of each neuron, 0 for the networks of largest margin.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def phase_relation(run: Run, index: int) -> Array:
 
 
 def frequency_mass(run: Run, index: int) -> Array:
-    """Return the distribution of sum_j |theta_j|^3 over frequencies, by the power of the nodes.
+    """Return the distribution of sum_j |theta_j|^3 over frequencies, by the power of the neurons.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def frequency_mass(run: Run, index: int) -> Array:
     Returns
     -------
     array (K + 1,)
-        Shares at k = 0, ..., K = (p - 1)/2, of sum 1; NaN if all nodes are 0.
+        Shares at k = 0, ..., K = (p - 1)/2, of sum 1; NaN if all neurons are 0.
     """
     shares, weights = _shares(run, index)
     total = float(weights.sum())

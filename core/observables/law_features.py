@@ -1,4 +1,4 @@
-"""Features of the law of the data, and how close the start's nodes are to them."""
+"""Features of the law of the data, and how close the start's neurons are to them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _covering_radius(run: Run) -> float:
 
 
 def knows_features(run: Run) -> bool:
-    """Return True for nodes with inner weights, and a law whose directions are known."""
+    """Return True for neurons with inner weights, and a law whose directions are known."""
     V = run.network.directions(run.origin)
     inner = bool(np.isfinite(V).all() and V.any())
     return inner and known_features(run) is not None

@@ -221,7 +221,7 @@ def is_batch_norm(run: Run) -> bool:
 
 
 def is_quadratic(run: Run) -> bool:
-    """Return True for the quadratic activation, with which f is 3-homogeneous in the nodes."""
+    """Return True for the quadratic activation, with which f is 3-homogeneous in the neurons."""
     return run.network.kind == "quadratic"
 
 

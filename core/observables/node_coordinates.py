@@ -1,4 +1,4 @@
-"""Coordinates and directions of nodes, also of runs in row-space form."""
+"""Coordinates and directions of neurons, also of runs in row-space form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of groups of nodes."""
+"""Statistics of groups of neurons."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Array = NDArray[np.float64]
 @final
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """Statistics of `count` of a run's m nodes.
+    """Statistics of `count` of a run's m neurons.
 
-    Mean and standard deviation (over these nodes, divisor `count`) of |alpha_j| |u_j| at the
+    Mean and standard deviation (over these neurons, divisor `count`) of |alpha_j| |u_j| at the
     physical scale and of the rotation; numbers of positive and negative alpha_j; mean and largest
     angle to the mean direction, that of the sum of v_j/|v_j|, in degrees. NaN if undefined.
     """
@@ -39,7 +39,7 @@ class GroupFacts:
 
 
 def group_facts(run: Run, index: int, nodes: Collection[int]) -> GroupFacts:
-    """Return the statistics of some nodes at a frame.
+    """Return the statistics of some neurons at a frame.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ def group_facts(run: Run, index: int, nodes: Collection[int]) -> GroupFacts:
     index : int
         Index of the frame.
     nodes : collection of int
-        Indices of the nodes, from 0.
+        Indices of the neurons, from 0.
 
     Returns
     -------
     GroupFacts
-        NaN for statistics of no node.
+        NaN for statistics of no neuron.
     """
     flat, chosen = run.parameters(index), np.array(sorted(nodes), dtype=np.int64)
     m = int(run.network.m)

@@ -1,4 +1,4 @@
-"""Named sets of nodes, and their text form: numbers and ranges of numbers, such as 3-5,9."""
+"""Named sets of neurons, and their text form: numbers and ranges of numbers, such as 3-5,9."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MOST_DIGITS = 9
 @final
 @dataclass(frozen=True, slots=True)
 class NodeSet:
-    """Named set of a run's nodes, given by their indices from 0."""
+    """Named set of a run's neurons, given by their indices from 0."""
 
     name: str
     nodes: frozenset[int]
 
 
 def nodes_text(nodes: Iterable[int]) -> str:
-    """Return nodes as text, in increasing order; consecutive nodes are written as a range.
+    """Return neurons as text, in increasing order; consecutive neurons are written as a range.
 
     >>> nodes_text({9, 3, 5, 4})
     '3-5,9'
@@ -37,7 +37,7 @@ def nodes_text(nodes: Iterable[int]) -> str:
 
 
 def parse_nodes(text: str) -> frozenset[int]:
-    """Parse a set of nodes such as 3-5,9. Raises ValueError that says what is allowed.
+    """Parse a set of neurons such as 3-5,9. Raises ValueError that says what is allowed.
 
     >>> sorted(parse_nodes("9, 3-5"))
     [3, 4, 5, 9]

@@ -1,4 +1,4 @@
-"""Observables of single nodes, and of all weights."""
+"""Observables of single neurons, and of all weights."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def balance_drift(run: Run, index: int) -> float:
 
 
 def balance(run: Run, index: int) -> Array:
-    """Return each node's difference of squared norms, which gradient flow conserves.
+    """Return each neuron's difference of squared norms, which gradient flow conserves.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def _origin_directions(run: Run) -> tuple[Array, Array]:
 
 
 def rotation(run: Run, index: int) -> Array:
-    """Return the cosine of v_j(0) and v_j(t) of each node.
+    """Return the cosine of v_j(0) and v_j(t) of each neuron.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def rotation(run: Run, index: int) -> Array:
     Returns
     -------
     array (m,)
-        In [-1, 1]; NaN for a node of length 0 at either time.
+        In [-1, 1]; NaN for a neuron of length 0 at either time.
     """
     return _cosines(run.network.directions(run.parameters(index)), *_origin_directions(run))
 
@@ -91,13 +91,13 @@ def _origin_units(run: Run) -> tuple[Array, Array]:
 
 @cached_per_run
 def has_biases(run: Run) -> bool:
-    """Return True for networks whose nodes have biases, u_j = (v_j, b_j)."""
+    """Return True for networks whose neurons have biases, u_j = (v_j, b_j)."""
     V, U = run.network.directions(run.origin), run.network.nodes(run.origin)[1]
     return bool(U.shape[1] == V.shape[1] + 1)
 
 
 def unit_rotation(run: Run, index: int) -> Array:
-    """Return the cosine of u_j(0) and u_j(t) of each node, u_j = (v_j, b_j).
+    """Return the cosine of u_j(0) and u_j(t) of each neuron, u_j = (v_j, b_j).
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def unit_rotation(run: Run, index: int) -> Array:
     Returns
     -------
     array (m,)
-        In [-1, 1]; NaN for a node of length 0 at either time.
+        In [-1, 1]; NaN for a neuron of length 0 at either time.
     """
     return _cosines(run.network.nodes(run.parameters(index))[1], *_origin_units(run))
 
@@ -119,14 +119,14 @@ def _cosines(now: Array, initial: Array, before: Array) -> Array:
     lengths = np.linalg.norm(now, axis=1) * before
     inner = np.einsum("jk,jk->j", now, initial)
     is_known = lengths > 0.0
-    # A node of length 0 has no direction: NaN instead of a division by 0.
+    # A neuron of length 0 has no direction: NaN instead of a division by 0.
     safe = np.where(is_known, lengths, 1.0)
-    # Clipped, since rounding may give a node that has not turned a cosine above 1.
+    # Clipped, since rounding may give a neuron that has not turned a cosine above 1.
     return np.where(is_known, np.clip(np.where(is_known, inner, 0.0) / safe, -1.0, 1.0), np.nan)
 
 
 def node_norms(run: Run, index: int) -> Array:
-    """Return the size |alpha_j u_j| of each node at the flat parameters.
+    """Return the size |alpha_j u_j| of each neuron at the flat parameters.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def node_norms(run: Run, index: int) -> Array:
 
 
 def relative_norm(run: Run, index: int) -> Array:
-    """Return the size of each node over the largest.
+    """Return the size of each neuron over the largest.
 
     Parameters
     ----------
@@ -167,9 +167,9 @@ def relative_norm(run: Run, index: int) -> Array:
 
 
 def outer_signs(run: Run, index: int) -> Array:
-    """Return the sign of each node's outer weight alpha_j.
+    """Return the sign of each neuron's outer weight alpha_j.
 
-    For more than two classes, the sign of the node's A_jc of largest absolute value.
+    For more than two classes, the sign of the neuron's A_jc of largest absolute value.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def outer_signs(run: Run, index: int) -> Array:
 
 
 def outer_classes(run: Run, index: int) -> NDArray[np.int64]:
-    """Return the class c of each node's largest |A_jc|.
+    """Return the class c of each neuron's largest |A_jc|.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def is_two_layer(run: Run) -> bool:
 
 
 def is_balanced(run: Run) -> bool:
-    """Return True if gradient flow conserves the imbalance of every node."""
+    """Return True if gradient flow conserves the imbalance of every neuron."""
     return run.network.imbalance(run.origin).size > 0
 
 

@@ -120,7 +120,7 @@ class Observable:
         Returns
         -------
         float or array (m,) or (n,)
-            By `shape`: one number, one number a node, or one number an example.
+            By `shape`: one number, one number a neuron, or one number an example.
         """
         return _memoised_value(run, self.name, index, self._finite)
 

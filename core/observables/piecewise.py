@@ -19,14 +19,14 @@ from core.runs import Run
 
 Array = NDArray[np.float64]
 Ends = tuple[float, float]
-MOST_NODES = 4096  # with more nodes kinks are far smaller than a pixel, and too many
+MOST_NODES = 4096  # with more neurons kinks are far smaller than a pixel, and too many
 SIDES = 8  # of the initial grid: 16 takes twice as long (m = 64: 9 ms for 5)
 MOST_ROUNDS = 64
 # Tolerances of f against a linear function on a triangle: relative to its range there, so that a
 # line is off by that fraction of a triangle's side, and relative to the largest |f|.
 TOLERANCE, ROUNDING = 5e-4, 1e-12
 JOINED = 1e-9  # relative to the extent of all lines: closer ends are joined
-MOST_NUMBERS = 2_000_000  # triangles times nodes per batch
+MOST_NUMBERS = 2_000_000  # triangles times neurons per batch
 
 
 @final
@@ -64,7 +64,7 @@ def plane_function(run: Run, index: int, axes: tuple[int, int]) -> PlaneFunction
     Returns
     -------
     PlaneFunction or None
-        None if f has several outputs, no kinks of single nodes, or more than MOST_NODES nodes.
+        None if f has several outputs, no kinks of single neurons, or more than MOST_NODES neurons.
     """
     network, d = run.network, int(run.dataset.d)
     if not isinstance(network, TwoLayer) or network.k > 1 or network.m > MOST_NODES:

@@ -1,4 +1,4 @@
-"""Planes of the input space on which a run's nodes and data are drawn, and their text form.
+"""Planes of the input space on which a run's neurons and data are drawn, and their text form.
 
 This module does not load the numerical packages: a window's menu needs the titles before it has a
 run.
@@ -68,7 +68,7 @@ ALONE = tuple(name for name in PLANES if name not in (COORDINATES.kind, "nodes")
 def parse_plane(text: str) -> NodePlane:
     """Parse the text of a plane.
 
-    Allowed: a kind; two coordinates counted from 1, as on the axes; the span of two nodes counted
+    Allowed: a kind; two coordinates counted from 1, as on the axes; the span of two neurons counted
     from 0, such as nodes:3,7. Raises InputError for anything else.
 
     >>> parse_plane("motion"), parse_plane("3, 7")

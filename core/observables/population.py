@@ -79,7 +79,7 @@ def log10_population_risk(run: Run, index: int) -> float:
 
 @cached_per_frame
 def cosines(run: Run, index: int) -> Array:
-    """Return the cosines of all nodes and teacher units.
+    """Return the cosines of all neurons and teacher units.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def cosines(run: Run, index: int) -> Array:
     Returns
     -------
     array (m, M)
-        0 for nodes with v_j = 0.
+        0 for neurons with v_j = 0.
     """
     _, V = weights(run, run.physical_parameters(index))
     one = teacher(run)
@@ -101,14 +101,14 @@ def cosines(run: Run, index: int) -> Array:
 
 
 def teacher_overlap(run: Run, index: int) -> float:
-    """Return the mean over teacher units of the largest cosine with a node."""
+    """Return the mean over teacher units of the largest cosine with a neuron."""
     if not has_teacher(run):
         return float("nan")
     return float(cosines(run, index).max(axis=0).mean())
 
 
 def nearest_unit(run: Run, index: int) -> Array:
-    """Return the largest cosine of each node with a teacher unit.
+    """Return the largest cosine of each neuron with a teacher unit.
 
     Parameters
     ----------

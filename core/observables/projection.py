@@ -1,4 +1,4 @@
-"""Positions of a run's nodes and data on a plane of the input space."""
+"""Positions of a run's neurons and data on a plane of the input space."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def _full(run: Run, U: Array) -> Array:
 
 
 def motion(run: Run, numbers: tuple[int, ...]) -> Axes:
-    """Return the plane of the nodes' motion: principal directions of |a_j| v_j(t) - |a_j| v_j(0).
+    """Return the plane of the neurons' motion: principal directions of |a_j| v_j(t) - |a_j| v_j(0).
 
-    All nodes and some frames count. Every frame has the same weight, whatever its scale: late
+    All neurons and some frames count. Every frame has the same weight, whatever its scale: late
     frames are larger by many powers of ten.
     """
     m, d = run.network.m, run.dataset.d
@@ -139,7 +139,7 @@ def components(run: Run, numbers: tuple[int, ...]) -> Axes:
 
 
 def nodes(run: Run, numbers: tuple[int, ...]) -> Axes:
-    """Return the span of two nodes' inner weights at a frame: numbers are (j, k, frame)."""
+    """Return the span of two neurons' inner weights at a frame: numbers are (j, k, frame)."""
     if len(numbers) != 3:
         raise InputError("A plane through two neurons needs two pinned neurons.")
     first, second, frame = numbers
@@ -159,7 +159,7 @@ def nodes(run: Run, numbers: tuple[int, ...]) -> Axes:
 
 @final
 class Projection:
-    """Projection of a run's nodes and data on a plane.
+    """Projection of a run's neurons and data on a plane.
 
     Raises InputError if the run has no such plane.
     """
@@ -215,7 +215,7 @@ class Projection:
         Returns
         -------
         array (m, 2)
-            NaN for nodes of length 0.
+            NaN for neurons of length 0.
         """
         run = self.run
         # Without biases, which come last. The row-space form preserves lengths.

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 def cone_potential(run: Run, index: int) -> float:
-    """Return Phi = (1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|; -inf if a cone has no node.
+    """Return Phi = (1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|; -inf if a cone has no neuron.
 
     phi_kj = clip to [0, 1] of sgn(alpha_k) a_j relu(<v_j, beta_k>) - (1 - eps) |a_j| |v_j|, as the
     proof uses it, at the physical scale.
@@ -26,7 +26,7 @@ def cone_potential(run: Run, index: int) -> float:
 
 
 def empty_cones(run: Run, index: int) -> float:
-    """Return the number of cones without a node: phi_kj = 0 for all j."""
+    """Return the number of cones without a neuron: phi_kj = 0 for all j."""
     return float(np.count_nonzero(np.isneginf(_log_sums(run, index))))
 
 
@@ -74,7 +74,7 @@ def has_cone_potential(run: Run) -> bool:
 
 @cached_per_run
 def matched_nodes(run: Run) -> Array:
-    """Return the node that matches each reference direction.
+    """Return the neuron that matches each reference direction.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def matched_nodes(run: Run) -> Array:
     Returns
     -------
     array (r,) of int
-        For each beta_k, the node of sgn(a_j) = sgn(alpha_k) whose sgn(b_j) v_j(0) is nearest to it.
+        For each beta_k, the neuron of sgn(a_j) = sgn(alpha_k) whose sgn(b_j) v_j(0) is nearest.
     """
     alpha, beta = _features_of(run)
     parts = run.network.unpack(run.origin)
@@ -94,7 +94,10 @@ def matched_nodes(run: Run) -> Array:
 
 
 def scalar_potential(run: Run, index: int) -> float:
-    """Return Phi = (1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2), matched nodes at the physical scale."""
+    """Return Phi = (1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2) at the physical scale.
+
+    a_k and b_k are those of the neuron that matches beta_k.
+    """
     parts, nodes = run.network.unpack(run.parameters(index)), matched_nodes(run)
     squares = parts["a"][nodes] ** 2 + parts["b"][nodes] ** 2
     with np.errstate(divide="ignore"):

@@ -151,7 +151,7 @@ def _stride(run: Run) -> int:
 
 
 def displacement(run: Run, index: int) -> Array:
-    """Return V(t) - V(0) in the run's coordinates, which preserve inner products per node only.
+    """Return V(t) - V(0) in the run's coordinates, which preserve inner products per neuron only.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ def trajectory_rank(run: Run, index: int) -> float:
 
     They are taken at frames 0, s, 2s, ... before it and at the frame itself, s = ceil(T / 64), as
     the rows of a matrix; its squared singular values are the eigenvalues of the matrix of inner
-    products. A row has m d entries: inner products of displacements are sums over nodes, which the
-    row-space form preserves. Those of a continued run begin at t = 0.
+    products. A row has m d entries: inner products of displacements are sums over neurons, which
+    the row-space form preserves. Those of a continued run begin at t = 0.
     """
     run, index = run.whole_run, run.whole_run.frames_before - run.frames_before + index
     before = _moments(run, -(-index // _stride(run)))
@@ -244,7 +244,7 @@ def _moments(run: Run, count: int) -> _Moments:
 
 
 def has_inner(run: Run) -> bool:
-    """Return True if the nodes have inner weight vectors."""
+    """Return True if the neurons have inner weight vectors."""
     return bool(np.isfinite(run.network.directions(run.origin)).all())
 
 
@@ -316,7 +316,7 @@ OBSERVABLES = (
 
 @cached_per_frame
 def known_rotations(run: Run, index: int) -> Array:
-    """Return the rotations of the nodes that have a direction.
+    """Return the rotations of the neurons that have a direction.
 
     Parameters
     ----------

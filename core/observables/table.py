@@ -1,4 +1,4 @@
-"""Tables of a run: scalar observables of each frame, node observables, optionally parameters."""
+"""Tables of a run: scalar observables of each frame, neuron observables, optionally parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SUFFIXES = (".npz", *SCALARS, TENSORS)
 
 
 def available_observables(run: Run, nodes: bool = True) -> tuple[Observable, ...]:
-    """Return the observables that a run's table may have, those of nodes for an NPZ included."""
+    """Return the observables that a run's table may have, those of neurons for an NPZ included."""
     return (*scalars_of(run), *(shown_of(run, Shape.NODE) if nodes else ()))
 
 
@@ -55,7 +55,7 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
     names : sequence of str
         Names of columns, also `loop.NAME`.
     nodes : bool
-        Allow observables of nodes, for which only an NPZ has room.
+        Allow observables of neurons, for which only an NPZ has room.
 
     Returns
     -------

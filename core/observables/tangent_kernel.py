@@ -164,10 +164,10 @@ def distance(run: Run, index: int) -> float:
 @final
 @dataclass(frozen=True, slots=True)
 class NodeLaw:
-    """Moments of a node's start: of K1, K2 in the mean, and of their squares.
+    """Moments of a neuron's start: of K1, K2 in the mean, and of their squares.
 
     With v = |v| u and features h = relu(<v, x>): `first` = E a^2, `second` = the variance s of an
-    entry of v, `squares` = (E a^4, E a^2 s, s^2), for a and v as they are in one node together.
+    entry of v, `squares` = (E a^4, E a^2 s, s^2), for a and v as they are in one neuron together.
     """
 
     first: float
@@ -176,7 +176,7 @@ class NodeLaw:
 
 
 def node_law(run: Run) -> NodeLaw | None:
-    """Return the law of the nodes at the start; None unless it is Gaussian and f a ReLU network."""
+    """Return the neurons' law at the start; None unless it is Gaussian and f a ReLU network."""
     section, m, d = run.experiment.network, run.network.m, run.dataset.d
     if not isinstance(section, StandardNetwork) or section.slope > 0.0:
         return None
@@ -208,8 +208,9 @@ class KernelLimit:
 def kernel_limit(run: Run) -> KernelLimit | None:
     """Return the infinite-width kernel of a run's start; None if it has no closed form.
 
-    K(0) is a sum over m independent nodes of a^2 1 1 <x, x'> + h h', of mean `first` K1 + `second`
-    K2. Its mean square is exact too: 1 1' has the mean (pi - t)/(2 pi), 1 1' h h' that of h h'.
+    K(0) is a sum over m independent neurons of a^2 1 1 <x, x'> + h h', of mean `first` K1 +
+    `second` K2. Its mean square is exact too: 1 1' has the mean (pi - t)/(2 pi), and 1 1' h h'
+    that of h h'.
     """
     law = node_law(run)
     if law is None:

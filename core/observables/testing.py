@@ -65,7 +65,7 @@ class Weights:
         Parameters
         ----------
         phi : Activation
-            Activation of the nodes.
+            Activation of the neurons.
         inputs : array (N, D)
             Inputs.
 
@@ -81,7 +81,7 @@ class Weights:
         Parameters
         ----------
         phi : Activation
-            Activation of the nodes.
+            Activation of the neurons.
         inputs : array (N, D)
             Inputs.
         block : int

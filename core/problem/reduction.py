@@ -7,7 +7,7 @@ orthonormal basis Q (r, d) of the span and e_j the direction of v_j(0) outside i
     v_j(t) = Q' c_j(t) + z_j(t) e_j,      x_i = Q' (Q x_i),
 
 so that (c_j, z_j) in R^(r+1), with data (Q x_i, 0), is the same system: the form preserves all
-norms and inner products of one node, and engines need no change. The coefficients C on the data
+norms and inner products of one neuron, and engines need no change. The coefficients C on the data
 rows are c = C X Q'. The basis is orthonormal because X X' may be badly conditioned.
 """
 
@@ -103,7 +103,7 @@ class Reduction:
         return np.concatenate([inside, np.zeros((x.shape[0], 1))], axis=1)
 
     def perpendicular_products(self, x: Array) -> Array:
-        """Return the inner products of any points with the nodes' directions outside the span.
+        """Return the inner products of any points with the neurons' directions outside the span.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ def reduction(x: Array, V: Array, centred: bool) -> Reduction:
     # Twice: the first projection leaves rounding errors of size |V|.
     outside -= (outside @ basis.T) @ basis
     norms = np.linalg.norm(outside, axis=1, keepdims=True)
-    # For a node within the span only rounding remains, 1e-16 of its size; it has no direction.
+    # For a neuron within the span only rounding remains, 1e-16 of its size; it has no direction.
     floor = 1e-13 * np.linalg.norm(V, axis=1, keepdims=True)
     perpendicular = np.where(norms > floor, outside / np.where(norms > floor, norms, 1.0), 0.0)
     return Reduction(basis, perpendicular, mean)

@@ -163,7 +163,7 @@ class Value(BaseModel):
 
 @final
 class Sizes(Value):
-    """n examples of dimension d, m nodes, k outputs; n d and m d are at most 5e7."""
+    """n examples of dimension d, m neurons, k outputs; n d and m d are at most 5e7."""
 
     n: int = Field(ge=1, le=MAX_ELEMENTS)
     d: int = Field(ge=1, le=MAX_ELEMENTS)

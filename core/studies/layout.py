@@ -156,7 +156,7 @@ def parse_layout(table: Any, where: str) -> FigureLayout:
 # default it trains the first cell, and the first that differs in more than a seed. Without `views`
 # the window chooses by the run's contents, without `plane` by the data. View names belong to the
 # window, which reports unknown ones; they are not checked here. `curves` are the initial
-# observables of the view of curves, and `points` the representation of a node among the neurons.
+# observables of the view of curves, and `points` the representation of a neuron among the neurons.
 
 MOST_VIEWS, MOST_CURVES = 9, 6
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")

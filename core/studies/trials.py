@@ -112,12 +112,12 @@ class Trial:
         return self._traces[formula]
 
     def node_trace(self, name: str, reduced: Callable[[Array], float]) -> Array:
-        """Reduce an observable of nodes to a number at every frame.
+        """Reduce an observable of neurons to a number at every frame.
 
         Parameters
         ----------
         name : str
-            Observable of nodes, such as rotation.
+            Observable of neurons, such as rotation.
         reduced : callable
             Array (m,) to a number.
 
@@ -151,12 +151,12 @@ class Trial:
         return self._known[key]
 
     def nodes(self, name: str, at: float | None) -> Array:
-        """Return an observable of each node at the frame nearest to a time.
+        """Return an observable of each neuron at the frame nearest to a time.
 
         Parameters
         ----------
         name : str
-            Observable of nodes, such as rotation.
+            Observable of neurons, such as rotation.
         at : float or None
             log10 t; None for the last frame.
 

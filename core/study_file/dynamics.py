@@ -36,7 +36,7 @@ def log_time_work(n: float, m: float, until: float) -> float:
     Parameters
     ----------
     n, m : float
-        Examples and nodes.
+        Examples and neurons.
     until : float
         log10 t of the end.
 
@@ -357,7 +357,7 @@ class KernelPredictor(DynamicsSection):
         Parameters
         ----------
         n, m, d : float
-            Examples, nodes and dimension; only n counts.
+            Examples, neurons and dimension; only n counts.
 
         Returns
         -------

@@ -65,7 +65,7 @@ class DynamicsSection(Section):
         Parameters
         ----------
         n, m, d : float
-            Examples, nodes and dimension.
+            Examples, neurons and dimension.
 
         Returns
         -------

@@ -278,7 +278,7 @@ class Experiment(Section):
         return self
 
     def _check_group_penalty(self) -> None:
-        """Check that the penalty of nodes has nodes, and steps on the objective itself."""
+        """Check that the penalty of neurons has neurons, and steps on the objective itself."""
         if not self.loss.l23 > 0.0:
             return
         if not self.dynamics.takes_group_penalty:

@@ -42,7 +42,7 @@ class SteepestDescent(DynamicsSection):
     until_log10_time: float = setting(2.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
 
     def in_row_space(self) -> bool:
-        """Return True for l2 alone: the form keeps the inner products within each node only."""
+        """Return True for l2 alone: the form keeps the inner products within each neuron only."""
         return self.norm == "l2"
 
     def check(self, experiment: Any) -> None:
@@ -75,7 +75,7 @@ class SteepestDescent(DynamicsSection):
         Parameters
         ----------
         n, m, d : float
-            Examples, nodes and dimension.
+            Examples, neurons and dimension.
 
         Returns
         -------

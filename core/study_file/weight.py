@@ -28,7 +28,7 @@ from core.study_file.experiment import Experiment
 # Memory of training in units of arrays: of m n numbers (2.9 and 3.8 were measured, by flow and
 # descent), of all parameters (stages of a step, the state, frames being written), and of the data.
 ACTIVATIONS, COPIES, DATA_COPIES = 4.0, 10.0, 3.0
-SHOWN_BYTES = 17.0  # per node and frame in the window (app.state.display)
+SHOWN_BYTES = 17.0  # per neuron and frame in the window (app.state.display)
 FRAME_RATE = 2e9  # multiply-adds per second of the observables of a frame
 STEP_SECONDS = 1e-6  # seconds of a step with almost no work
 FURTHEST = 20.0  # log10 t beyond which a flow in log time takes ever fewer steps

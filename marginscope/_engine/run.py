@@ -288,7 +288,7 @@ class Run(RunFile):
         Returns
         -------
         xarray.Dataset
-            Dimensions frame, node, coordinate and example.
+            Dimensions frame, neuron, coordinate and example.
 
         Raises
         ------

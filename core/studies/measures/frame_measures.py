@@ -38,8 +38,8 @@ def span(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
 
     The frames are those with `since` <= log10 t <= `until`, and with `after` those from the first
     on at which that formula is positive. With `nodes` (min, max, mean, median) `of` is an
-    observable of each node, reduced by that statistic at every frame. A run without such frames, or
-    with a frame that has no number, has no number.
+    observable of each neuron, reduced by that statistic at every frame. A run without such frames,
+    or with a frame that has no number, has no number.
     """
     by = statistic(str(option(quantity, "by")), "by")
     numbers = []

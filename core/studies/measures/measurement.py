@@ -184,7 +184,7 @@ WAYS = ("ratio", "difference", "share")
 def compare_pairs(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
     """Compare the formula `y` at the two `ends` of the setting `along`, seed by seed.
 
-    With `nodes` (min, max, mean, median) `y` is an observable of each node, reduced by that
+    With `nodes` (min, max, mean, median) `y` is an observable of each neuron, reduced by that
     statistic. Seeds count that have a run at both ends; with `fit` (true by default) only those
     whose runs fit at both. `by` is "ratio" (mean of the second over mean of the first, .95 interval
     by bootstrap over the seeds), "difference" (mean of second minus first, Student's interval), or

@@ -54,9 +54,9 @@ def share(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
 
 
 def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
-    """Return a statistic of each run's nodes, brought together by `over`.
+    """Return a statistic of each run's neurons, brought together by `over`.
 
-    `by` is mean, median, min or max of the observable `of`; with `below` it is the share of nodes
+    `by` is mean, median, min or max of the observable `of`; with `below` it is the share of neurons
     under that number.
     """
     name, by = str(option(quantity, "of")), str(quantity.options.get("by", "mean"))
@@ -71,9 +71,9 @@ def nodes(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
 
 
 def node_ranks(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
-    """Return Spearman's rank correlation of the observables `of` and `with` over nodes.
+    """Return Spearman's rank correlation of the observables `of` and `with` over neurons.
 
-    Each is an observable of nodes. Runs are brought together by `over`.
+    Each is an observable of neurons. Runs are brought together by `over`.
     """
     names = [str(option(quantity, name)) for name in ("of", "with")]
     pairs = [[trial.nodes(name, quantity.at) for name in names] for trial in trials]
