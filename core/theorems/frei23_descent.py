@@ -232,13 +232,15 @@ def compare_start_ratio(context: Context) -> Comparison:
 
 
 def compare_first_step(context: Context) -> Comparison:
-    """Test min_i p_i >= 0 at the first recorded frame with a step; undecided without a frame."""
+    """Test min_i p_i > 0 at the first recorded frame with a step; undecided without a frame."""
     run = context.run
     after = np.flatnonzero(frames_after_start(run))
     if not after.size:
         return common.leave_open(">=", 0.0, common.NAN, "no step is recorded yet")
     index = int(after[0])
     p = run.network.margins(run.parameters(index), run.inputs, run.dataset.y)
+    if p.min() == 0.0:  # the statement's > is strict
+        return Comparison(">=", 0.0, 0.0, False, "train_error", frame=index)
     return common.compare_once(">=", 0.0, float(p.min()), "train_error", frame=index)
 
 

@@ -58,20 +58,23 @@ def relative_room(sense: str, bound: Array, measured: Array) -> Array:
     array (T,)
         Signed distance to the bound over the larger absolute value of both: in [-2, 2], negative
         if the bound is missed. 0 if both are 0, NaN if one is NaN. With an infinite value 1 if the
-        bound demands nothing (inf for "<=", -inf for ">="), else -1.
+        bound is met, else -1; 0 for equal ones, but 1 where the bound demands nothing.
 
     Examples
     --------
     >>> relative_room("<=", np.array([4.0, 1.0]), np.array([2.0, 2.0])).tolist()
     [0.5, -0.5]
+    >>> relative_room("<=", np.array([5.0, 5.0]), np.array([-np.inf, np.inf])).tolist()
+    [1.0, -1.0]
     """
     sign = 1.0 if sense == "<=" else -1.0
     with np.errstate(invalid="ignore"):
         room = sign * (bound - measured)
         size = np.maximum(np.abs(bound), np.abs(measured))
         share = np.where(size > 0.0, room / np.where(size > 0.0, size, 1.0), 0.0)
-        # inf - inf has no sign: an infinite bound that demands nothing is met, the other is not.
-        share = np.where(np.isnan(share), np.where(bound == sign * np.inf, 1.0, -1.0), share)
+    # inf - inf has no sign: equal infinite numbers leave no room, unless all is allowed.
+    equal = np.where(bound == sign * np.inf, 1.0, 0.0)
+    share = np.where(np.isinf(size), np.where(np.isnan(room), equal, np.sign(room)), share)
     return np.where(np.isnan(bound) | np.isnan(measured), np.nan, share)
 
 

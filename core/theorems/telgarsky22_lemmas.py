@@ -129,7 +129,10 @@ def log_n_over_delta(context: Context) -> float:
 
 
 def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return A.3 (1)'s hypotheses: |x_i| <= 1, start, `outer_transport`'s gamma > 0; NaN fails."""
+    """Return A.3 (1)'s hypotheses: |x_i| <= 1, start, `outer_transport`'s gamma > 0.
+
+    The last is undecided where gamma is NaN.
+    """
     gamma = outer_transport(context.run).gamma
     return (
         common.unit_ball(context.run),
@@ -138,7 +141,7 @@ def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
             "Assumption 1.3 with a theta of the outer layer: its gamma, from below",
             "> 0",
             common.format_number(gamma),
-            gamma > 0.0,
+            None if math.isnan(gamma) else gamma > 0.0,
         ),
     )
 

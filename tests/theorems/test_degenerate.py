@@ -1,4 +1,4 @@
-"""Exact zeros: one node, one example, zero weights, dead nodes, zero inputs. Nothing raises.
+"""Exact zeros: one neuron, one example, zero weights, dead neurons, zero inputs. Nothing raises.
 
 And nothing is called violated with its hypotheses met, and what is not decided says why.
 """
@@ -46,7 +46,7 @@ def check(folder: Path, problem: Any) -> None:
             assert one.comparison.why or one.verdict is not Verdict.UNDECIDED
 
 
-def test_parity_with_one_normalised_node(tmp_path: Path) -> None:
+def test_parity_with_one_normalised_neuron(tmp_path: Path) -> None:
     """R = KL(pbar, u(0)) is exactly 0 there, and ln R was taken."""
     data = {"kind": "parity", "d": 4, "n": 16}
     check(tmp_path, problem_of({"kind": "normalised", "m": 1}, FLOW, "logistic", data))
@@ -73,7 +73,7 @@ def test_parity_with_one_normalised_node(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_few_nodes_and_examples(
+def test_few_neurons_and_examples(
     network: dict[str, Any], dynamics: dict[str, Any], loss: Any, data: Any, tmp_path: Path
 ) -> None:
     np.savez(tmp_path / "data.npz", x=np.array(data[0]), y=np.array(data[1]))
@@ -81,7 +81,7 @@ def test_few_nodes_and_examples(
     check(tmp_path, problem_of(network, dynamics, loss, section, frames=4))
 
 
-@pytest.mark.parametrize("start", [ZERO, DEAD], ids=["zero weights", "dead nodes"])
+@pytest.mark.parametrize("start", [ZERO, DEAD], ids=["zero weights", "dead neurons"])
 @pytest.mark.parametrize("dynamics", [GD, {"kind": "sgd", "step": 0.1, "until_log10_time": 0.0}])
 def test_weights_that_do_nothing(
     start: dict[str, Any], dynamics: dict[str, Any], tmp_path: Path
@@ -91,6 +91,15 @@ def test_weights_that_do_nothing(
     network = {"init": "file", "init_path": str(tmp_path / "start.npz")}
     data = {"kind": "file", "path": str(tmp_path / "data.npz")}
     check(tmp_path, problem_of(network, dynamics, EXPONENTIAL, data, frames=4))
+
+
+def test_an_example_at_zero_is_not_fitted(tmp_path: Path) -> None:
+    """Lemma E.11 (c) promises min p_i > 0, and p_i = 0 at inputs of 0."""
+    np.savez(tmp_path / "data.npz", x=np.zeros((2, 2)), y=np.array([1.0, -1.0]))
+    data = {"kind": "file", "path": str(tmp_path / "data.npz")}
+    with recorded_run(tmp_path / "run", problem_of(SMOOTH, GD, "logistic", data, frames=4)) as run:
+        one = judge(run, {})["frei23", "Lemma E.11 (c)"].comparison
+    assert (one.measured, one.holds) == (0.0, False)
 
 
 @pytest.mark.parametrize("kind", ["normalised", "batch_norm"])

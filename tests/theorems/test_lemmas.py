@@ -17,7 +17,7 @@ from scipy.optimize import linprog, minimize, nnls
 
 from core.observables.features import signed_features
 from core.runs import Run
-from core.theorems import homogeneity_sampling
+from core.theorems import homogeneity_sampling, telgarsky22_data
 from core.theorems.homogeneity_sampling import nearest_measure, start_features
 from core.theorems.statement import Assessment, Context, Verdict, assess
 from core.theorems.telgarsky22_data import (
@@ -32,6 +32,7 @@ from core.theorems.telgarsky22_kkt import linear_network
 from tests.support.judged_runs import (
     condition,
     exactly,
+    judge,
     margins_of,
     of_paper,
     problem_of,
@@ -100,6 +101,20 @@ def test_the_weights_of_the_transport_are_those_of_a_linear_program(standard: Ru
     assert (q >= 0.0).all()
     assert q.sum() == pytest.approx(1.0)
     assert best <= np.abs(G @ q).mean() <= 1.03 * best
+
+
+def test_a_transport_that_cannot_be_computed_decides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(G: object) -> None:
+        raise ArithmeticError
+
+    monkeypatch.setattr(telgarsky22_data, "fit_mixture", fail)
+    problem = problem_of({"m": 4}, {"kind": "flow", "until_log10_time": 0.0}, frames=4)
+    with recorded_run(tmp_path / "run", problem) as run:
+        one = judge(run, {})["telgarsky22", "Lemma A.3 (1)"]
+    assert one.hypotheses[-1].met is None
+    assert one.comparison.holds is None
 
 
 def test_the_transport_nearly_has_the_largest_margin_of_the_outer_layer() -> None:
