@@ -32,7 +32,7 @@ GROWING_MS = 2000  # ms, while a run grows and a verdict is known
 SHOW_MS = 16  # ms from a result to the update of the panel, which collects results until then
 # Share of a core for each thread; together they slow training by a few per cent.
 WHILE_TRAINING = 0.1
-FAILED = "The theorems could not be checked (internal error). Details are in the log."
+FAILED = "The theorems could not be checked. Details are in the log."
 
 
 @final
@@ -198,7 +198,8 @@ class TheoryController(QObject):
             live = any(run.grows for run in self._display.session)
             # The first verdict comes soon. Later ones of a growing run use more frames and take
             # longer.
-            is_repeated = live and self.results(waiting[0]).judgement is not None
+            before = self.results(waiting[0]).judgement
+            is_repeated = live and before is not None and before.frames > 0
             self._pause.start(GROWING_MS if is_repeated else JUDGE_MS)
 
     def _judging_mark(self, run: OpenRun) -> tuple[int, int, float]:
@@ -349,7 +350,8 @@ class TheoryController(QObject):
                 results.references, results.margins_in_order, computed, self._key in self._cancelled
             )
         judgement = results.judgement
-        assessments = judgement.assessments if judgement is not None else None
+        # Without frames nothing was judged yet.
+        assessments = judgement.assessments if judgement is not None and judgement.frames else None
         lines = judgement.lines if judgement is not None else ()
         live = not runs[self._key].stands_in
         panel.show_assessments(assessments, bounds, live, lines)
@@ -369,6 +371,7 @@ class TheoryController(QObject):
         if choices != self._drawn:
             self._drawn = choices
             self._draw_margin_lines()
+            self._panel.show_bounds(wishes.shown_bounds)
             self._show_final_margin()
             self._show_reach()
 

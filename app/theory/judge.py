@@ -49,8 +49,8 @@ class Judgement:
     """Verdicts on the first `frames` frames of a run.
 
     `key` is that of the run. `alarms` are core.observables.alarms.Alarm, and `lines` say when the
-    statements hold. For a run without frames all are empty. `failed`: judging raised an error,
-    which is in the log, and only the alarms are known.
+    statements hold. For a run without frames all are empty. `failed`: an error was raised, which is
+    in the log; no statement is judged, and alarms are those found before it.
     """
 
     key: int
@@ -170,37 +170,29 @@ class Judge(QObject):
     def _make_judgement(self, case: Case, watch: CancelToken) -> Judgement:
         """Return alarms, assessments and lines over time, after reading new frames of the file.
 
-        Without frames the judgement is empty. If judging fails, it has `failed` and the alarms
-        alone. Errors of the alarms are raised, and cancelling raises CancelledError.
-        """
-        run = self._open_run(case)
-        frames = run.refresh()
-        if frames == 0:
-            return Judgement(case.key, 0)
-        alarms = tuple(self._alarms(run, watch))
-        watch.check()
-        assessments = self._assess_or_log(run, case, watch)
-        if assessments is None:
-            return Judgement(case.key, frames, (), alarms, failed=True)
-        lines = make_statement_lines(assessments, run.log10_time[:frames])
-        return Judgement(case.key, frames, assessments, alarms, lines=lines)
-
-    def _assess_or_log(
-        self, run: Run, case: Case, watch: CancelToken
-    ) -> tuple[Assessment, ...] | None:
-        """Return the assessments; None, with the error in the log, if judging fails.
-
+        Without frames the judgement is empty. An error is logged, and the judgement has `failed`.
         Cancelling raises CancelledError.
         """
         from core.reference.cancel_token import CancelledError
 
+        frames, alarms = 0, ()
         try:
-            return tuple(self._assess(run, case, watch))
+            run = self._open_run(case)
+            frames = run.refresh()
+            if frames == 0:
+                return Judgement(case.key, 0)
+            alarms = tuple(self._alarms(run, watch))
+            watch.check()
+            assessments = tuple(self._assess(run, case, watch))
+            lines = make_statement_lines(assessments, run.log10_time[:frames])
         except CancelledError:
             raise
         except Exception:
+            if watch.is_cancelled:  # its file may be gone
+                raise
             LOG.exception("the theorems about a run cannot be checked")
-            return None
+            return Judgement(case.key, frames, (), alarms, failed=True)
+        return Judgement(case.key, frames, assessments, alarms, lines=lines)
 
     def _open_run(self, case: Case) -> Run:
         """Return the run of a case, open since an earlier judgement or opened now."""

@@ -277,15 +277,15 @@ class TheoryPanel(QWidget):
         Without assessments a note says that theorems are being checked (None, before the first
         judgement), or that no theorem applies (empty). A run that is not `live`, a recording, is
         never judged: without assessments heading, delta and note are hidden.
-        `lines` are the timelines of some statements. `shown_bounds` sets the check boxes of new
-        rows only. Rows are reordered by importance, but not under the pointer or keyboard focus,
-        unless other statements apply.
+        `lines` are the timelines of some statements. `shown_bounds` are as of `show_bounds`. Rows
+        are reordered by importance, but not under the pointer or keyboard focus, unless other
+        statements apply.
         """
         for part in (self.statements, self.delta):
             part.setVisible(live or bool(assessments))
         self.note.setText(NO_STATEMENT if assessments is not None else JUDGING)
         self.note.setVisible(live and not assessments)
-        self._bounds = shown_bounds
+        self.show_bounds(shown_bounds)
         verdicts = {one.statement.key: one.verdict.value for one in assessments or ()}
         self.summary.setText(make_summary(list(verdicts.values())))
         self.summary.setVisible(bool(verdicts))
@@ -298,6 +298,12 @@ class TheoryPanel(QWidget):
         for assessment in assessments or ():
             key = assessment.statement.key
             self._rows[key].show_assessment(assessment, over_time.get(key))
+
+    def show_bounds(self, keys: frozenset[str]) -> None:
+        """Check the boxes of the statements whose bounds are drawn, without emitting a signal."""
+        self._bounds = keys
+        for key, row in self._rows.items():
+            row.show_bound(key in keys)
 
     def row(self, key: str) -> StatementRow:
         """Return the row of a statement by its key, folded ones too; KeyError if unknown."""
@@ -355,7 +361,7 @@ class TheoryPanel(QWidget):
     def _make_row(self, key: str) -> StatementRow:
         """Make the row of a statement, outside the layout; check its box if its bound is drawn."""
         row = StatementRow(key, self._palette, self._content)
-        row.shows_bound = key in self._bounds
+        row.show_bound(key in self._bounds)
         row.bound_requested.connect(self.bound_requested)
         return row
 

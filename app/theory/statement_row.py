@@ -6,7 +6,7 @@ import html
 import math
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.theory.formula import FormulaLabel
@@ -55,7 +55,7 @@ def _moment_text(log10_time: float, steps: bool) -> str:
 class StatementRow(QWidget):
     """Row of a statement: a VerdictLine, and details below it while the line is checked.
 
-    The details are made at the first opening. `shows_bound` is the state of their check box.
+    The details are made at the first opening.
     """
 
     bound_requested = Signal(str, bool)  # key of the statement, True to draw its bound; by a click
@@ -70,7 +70,7 @@ class StatementRow(QWidget):
         self.line.toggled.connect(self._on_toggled)
         self._column = space(QVBoxLayout(self), spacing=0)
         self._column.addWidget(self.line)
-        self.shows_bound = False
+        self._is_bound_shown = False
 
     @property
     def assessment(self) -> Assessment | None:
@@ -99,6 +99,13 @@ class StatementRow(QWidget):
         self.line.set_colours(palette)
         self._fill_details()
 
+    def show_bound(self, is_shown: bool) -> None:
+        """Check or clear the box of the bound, without emitting a signal."""
+        self._is_bound_shown = is_shown
+        if self._opened is not None:
+            with QSignalBlocker(self.bound):
+                self.bound.setChecked(is_shown)
+
     # ------------------------------------------------------------------------------- details
 
     def _on_toggled(self, opened: bool) -> None:
@@ -120,7 +127,7 @@ class StatementRow(QWidget):
         self.citation = rich_label(opened)
         self.citation.setProperty("quiet", True)
         self.bound = BoundBox("Show the bound in the views", opened)
-        self.bound.setChecked(self.shows_bound)
+        self.bound.setChecked(self._is_bound_shown)
         self.bound.toggled.connect(self._on_bound_toggled)
         labels = (self.formula, self.hypotheses, self.comparison, self.slip)
         add_all(column, *labels, self.citation, self.bound)
@@ -130,7 +137,7 @@ class StatementRow(QWidget):
 
     def _on_bound_toggled(self, is_shown: bool) -> None:
         """Store the state of the check box, and request to draw or remove the bound."""
-        self.shows_bound = is_shown
+        self._is_bound_shown = is_shown
         self.bound_requested.emit(self._key, is_shown)
 
     def _fill_details(self) -> None:

@@ -102,9 +102,8 @@ def standing_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 def descent_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     """Return the hypotheses of Theorem 4.2: `standing_hypotheses`, Rmin^2 >= 5 gamma^-2 C_R n P."""
-    run = context.run
-    factor = 5.0 * leaky_slope(run) ** -2 * c_r(run)
-    return *standing_hypotheses(context), orthogonality(run, "5 gamma^-2 C_R", factor)
+    factor = 5.0 * leaky_slope(context.run) ** -2 * c_r(context.run)
+    return *standing_hypotheses(context), orthogonality(context.run, "5 gamma^-2 C_R", factor)
 
 
 def fitting_hypotheses(context: Context) -> tuple[Hypothesis, ...]:

@@ -129,10 +129,7 @@ def log_n_over_delta(context: Context) -> float:
 
 
 def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    """Return A.3 (1)'s hypotheses: |x_i| <= 1, start, `outer_transport`'s gamma > 0.
-
-    The last is undecided where gamma is NaN.
-    """
+    """Return A.3 (1)'s: |x_i| <= 1, start, `outer_transport`'s gamma > 0 (undecided for NaN)."""
     gamma = outer_transport(context.run).gamma
     return (
         common.unit_ball(context.run),

@@ -15,9 +15,9 @@ from pytestqt.qtbot import QtBot
 from app.shell.application import Marginscope
 from app.shell.help import HelpCard
 from app.theory.controller import WHILE_TRAINING
-from app.theory.judge import Judge
+from app.theory.judge import Case, Judge, Judgement
 from app.theory.margin_worker import MarginWorker
-from app.theory.panel import COMPUTING, STOPPED
+from app.theory.panel import COMPUTING, JUDGING, NO_STATEMENT, STOPPED
 from app.theory.statement_buttons import INDENT, STRIPE
 from app.views.margins import MarginsView
 from app.widgets.levels import level_at
@@ -28,6 +28,7 @@ from core.problem.schedule import coordinate
 from core.reference.cancel_token import CancelToken
 from core.reference.margin import Reference, ReferenceMargin, exact_bracket
 from core.runs import open_run
+from core.theorems.statement import Assessment
 from tests.app.mouse import choose, click, opened, pick, view_menu
 from tests.app.shell.conftest import Opener
 from tests.recording import recorded
@@ -391,6 +392,12 @@ def check_that_a_statement_opens_with_the_keyboard_and_shows_its_bound(
     qtbot.mouseClick(row.bound, LEFT, pos=QPoint(8, row.bound.height() // 2))
     view = margins_view(judged)
     assert "Thm 1" in [level.label for level in view.plot.overlay.levels]
+    qtbot.waitUntil(judged.actions["undo"].isEnabled)
+    judged.actions["undo"].trigger()
+    assert not row.bound.isChecked()
+    assert "Thm 1" not in [level.label for level in view.plot.overlay.levels]
+    judged.actions["redo"].trigger()
+    assert row.bound.isChecked()
     qtbot.keyClick(row.bound, Qt.Key.Key_Space)
     assert "Thm 1" not in [level.label for level in view.plot.overlay.levels]
     qtbot.keyClick(row.line, Qt.Key.Key_Space)
@@ -431,10 +438,26 @@ def check_that_what_is_only_worth_knowing_is_marked_in_grey(
     assert "edge of stability" in str(slider.alarm_at(place.x()))
 
 
+def check_that_a_run_without_frames_is_still_being_checked(
+    judged: Marginscope, qtbot: QtBot
+) -> None:
+    """A judgement of no frames is empty, and says nothing about which theorems apply."""
+    theory, run = judged.theory, judged.display.current
+    assert run is not None
+    before = theory.results(run.key).judgement
+    for frames, text in ((0, JUDGING), (3, NO_STATEMENT)):
+        theory.results(run.key).judgement = Judgement(run.key, frames)
+        theory._show_results()
+        assert judged.window.theory.note.text() == text
+    theory.results(run.key).judgement = before
+    theory._show_results()
+
+
 CHECKS = (
     check_that_a_statement_opens_with_the_keyboard_and_shows_its_bound,
     check_that_a_bound_on_an_observable_brings_up_its_curve,
     check_that_what_is_only_worth_knowing_is_marked_in_grey,
+    check_that_a_run_without_frames_is_still_being_checked,
 )
 
 
@@ -515,6 +538,34 @@ def test_margins_and_verdicts_keep_to_their_share(problem: Problem, qtbot: QtBot
     qtbot.waitUntil(lambda: not worker.busy)
     worker.close()
     assert len(asked) == len(watches) == 5
+
+
+@pytest.mark.parametrize("part", ["file", "alarms", "statements"])
+def test_an_error_of_the_judge_is_a_judgement_that_failed(
+    part: str, problem: Problem, qtbot: QtBot, tmp_path: Path
+) -> None:
+    """Otherwise the panel would say for ever that theorems are being checked."""
+
+    def fail(*parts: object) -> tuple[Assessment, ...]:
+        raise RuntimeError(part)
+
+    def find_none(*parts: object) -> tuple[Assessment, ...]:
+        return ()
+
+    path = tmp_path / "run.msrun"
+    if part != "file":
+        recorded(
+            path, "recording.frames=10", "dynamics.until_log10_time=1", "data.n=16", "data.d=6"
+        )
+    judge = Judge(
+        None, fail if part == "statements" else find_none, fail if part == "alarms" else find_none
+    )
+    found: list[Judgement] = []
+    judge.worker.result.connect(found.append)
+    judge.request(Case(1, path, {}, 0.1))
+    qtbot.waitUntil(lambda: bool(found))
+    judge.close()
+    assert [(one.key, one.failed, one.assessments) for one in found] == [(1, True, ())]
 
 
 def test_a_card_says_each_formula_once(qtbot: QtBot) -> None:
