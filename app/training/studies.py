@@ -11,7 +11,7 @@ from app.state.intent import FIRST_CURVES
 from app.state.views import VIEWS, choose_views
 from core.errors import InputError, did_you_mean
 from core.observables.planes import COORDINATES, PLANES, NodePlane
-from core.problem.schedule import coordinate, further_horizon
+from core.problem.schedule import coordinate, extend_horizon
 from core.settings import MAX_SEED
 from core.studies.cell_selection import restrict_study
 from core.studies.changes import is_derived_title, origin_of, present_title, retitle
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 def choose_horizon(run: Run) -> float:
     """Return the end to continue a run to: the planned one, or a decade beyond it once reached."""
     until = run.experiment.dynamics.until_log10_time
-    # 1e-12: the last step's time is step times count, and may be short by a rounding.
-    reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
-    return float(coordinate(further_horizon(until) if reached else until))
+    reached = float(run.log10_time[-1]) if run.frames else until
+    return float(coordinate(extend_horizon(until, reached)))
 
 
 def study_of(run: Run, identifier: str) -> Study:

@@ -36,6 +36,20 @@ def further_horizon(until: float) -> float:
     return until + 1.0 if until <= PLAIN_HORIZON else 2.0 * until
 
 
+def extend_horizon(until: float, log10_time: float) -> float:
+    """Return the end (log10 t) of a run that continues from a time: `until`, or a later horizon.
+
+    A run that has reached `until`, up to rounding, gets the first further horizon after its time.
+
+    >>> extend_horizon(3.0, 2.5), extend_horizon(-1.0, -1.0), extend_horizon(-1.0, 1.6)
+    (3.0, 0.0, 2.0)
+    """
+    # 1e-12: the last step's time is step times count, and may be short by a rounding.
+    while until <= log10_time or math.isclose(until, log10_time, rel_tol=1e-12, abs_tol=1e-12):
+        until = further_horizon(until)
+    return until
+
+
 def first_log10_time(lambda_0: float) -> float:
     """Return the decade of the first frame after t = 0: a tenth of 1/lambda_0, the time scale."""
     if not np.isfinite(lambda_0) or lambda_0 <= 0.0:
@@ -72,7 +86,7 @@ def even_schedule(last: float, frames: int, marks: tuple[float, ...], before: fl
     [4.5, 5.0, 9.5, 10.0]
     """
     required = {float(mark) for mark in marks if mark <= last} | {float(last)}
-    # `kept` includes the last time, which is also one of the evenly spaced ones.
+    # `required` includes the last time, which is also one of the evenly spaced ones.
     room = frames - len(required)
     before = before if room > 1 else 0.0
     count = room // 2 if before else room

@@ -14,7 +14,7 @@ from core.data.dataset import Array
 from core.dynamics.solver_state import STATE_VERSION
 from core.errors import InputError
 from core.problem.problem import History, Problem, Start, resolve_problem
-from core.problem.schedule import further_horizon
+from core.problem.schedule import extend_horizon
 from core.runs import RecordedRun, Run
 from core.runs.states import most_earlier
 from core.studies.study import Study
@@ -178,7 +178,7 @@ def _step(experiment: Experiment) -> float | None:
 
 
 def with_state(run: RecordedRun, start: Start, index: int, experiment: Experiment) -> Start:
-    """Add the dynamics' state to a start: stored there, replayed from an earlier frame, or a note.
+    """Return a start with the dynamics' state: stored there, replayed from earlier, or a note.
 
     Parameters
     ----------
@@ -223,7 +223,10 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
 
 
 def _find_earlier_state(run: RecordedRun, saved: list[int]) -> tuple[int, Start] | None:
-    """Return the last frame with a complete state, and the start of a run there."""
+    """Return the last of the `saved` frames, else frame 0 if complete, and a start there.
+
+    None if no frame of the file has a complete state.
+    """
     original = run.problem.start
     if saved:
         frame = saved[-1]
@@ -243,7 +246,10 @@ def _find_earlier_state(run: RecordedRun, saved: list[int]) -> tuple[int, Start]
 
 
 def earlier_frames(run: RecordedRun, index: int) -> History:
-    """Return the frames before a frame, those before the run included; thinned beyond 64 MiB."""
+    """Return the frames from t > 0 to before a frame of a run, with those of its ancestors.
+
+    Thinned evenly where their parameters would exceed 64 MiB.
+    """
     full_run = run.whole_run
     # Frames at t = 0 equal the origin, which every file stores.
     chosen = list(range(1, full_run.frames_before + index))
@@ -276,6 +282,10 @@ def _errors(full_run: Run, frames: list[int]) -> Array | None:
 
 
 def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Experiment:
+    """Return the run's experiment with settings, ending after log10 t = `time`.
+
+    Raises InputError for settings of data, network or seed.
+    """
     for setting in settings:
         section = split_key(setting.partition("=")[0].strip())[0]
         if section not in CHANGEABLE and not setting.startswith("run.precision"):
@@ -329,7 +339,7 @@ def with_later_end(
     time : float
         log10 t of the frame.
     until_requested : bool
-        The end was requested, so that it is not extended.
+        True if the user set the end, which is then not extended.
 
     Returns
     -------
@@ -342,26 +352,21 @@ def with_later_end(
         The end is not after the frame, or no later one is possible.
     """
     until = experiment.dynamics.until_log10_time
-    # 1e-12 covers rounding: a run that reached its horizon continues to the next one.
-    if until <= time * (1 + 1e-12) and not until_requested:
-        return _extend(experiment, until)
-    if until <= time:
+    if until_requested and until <= time:
         raise InputError(
             f"{UNTIL} = {until:g} is before the frame's log10 t = {time:.6g}; choose a later time."
         )
-    return experiment
-
-
-def _extend(experiment: Experiment, until: float) -> Experiment:
-    """Return the experiment with a later end."""
-    if further_horizon(until) > experiment.dynamics.furthest:
+    later = until if until_requested else extend_horizon(until, time)
+    if later == until:
+        return experiment
+    if later > experiment.dynamics.furthest:
         raise InputError(f"The run has reached log10 t = {until:g}, the latest possible time.")
-    dynamics = experiment.dynamics.model_copy(update={"until_log10_time": further_horizon(until)})
+    dynamics = experiment.dynamics.model_copy(update={"until_log10_time": later})
     return experiment.model_copy(update={"dynamics": dynamics})
 
 
 def restart(problem: Problem, experiment: Experiment) -> Problem:
-    """Return the same data under other settings.
+    """Return the problem at t = 0 with the same data under other settings.
 
     The initial parameters are the same, but with another network or seed new ones are drawn.
     """

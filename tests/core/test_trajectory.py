@@ -263,12 +263,21 @@ def test_wrong_continuations(
         continue_problem(begun, frame, settings)
 
 
-def test_continuing_a_completed_run_goes_a_decade_further(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("until", "step", "further"),
+    [(1.0, 0.25, 2.0), (0.0, 0.25, 1.0), (-1.0, 0.025, 0.0), (-1.0, 40.0, 2.0)],
+)
+def test_continuing_a_completed_run_goes_a_decade_further(
+    tmp_path: Path, until: float, step: float, further: float
+) -> None:
     path = tmp_path / "run.msrun"
-    recorded(path, *GD, "dynamics.until_log10_time=1", "recording.frames=10")
+    settings = (f"dynamics.until_log10_time={until}", f"dynamics.step={step}")
+    recorded(path, *GD, *settings, "recording.frames=10")
     with open_run(path) as begun:
-        onward, _ = continue_problem(begun, None, [])
-    assert onward.experiment.dynamics.until_log10_time == 2.0
+        onward, index = continue_problem(begun, None, [])
+        reached = float(begun.log10_time[index])
+    assert onward.experiment.dynamics.until_log10_time == further > reached >= until
+    assert make_integrator(onward).planned > 1
 
 
 def test_a_late_look_misses_nothing_that_was_said() -> None:
