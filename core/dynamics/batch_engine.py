@@ -66,7 +66,8 @@ class BatchEngine(ABC):
         -------
         dict of str to array
             Empty; "velocity" (size,) with momentum; with Adam "first" and "second" (size,),
-            "powers" (2,) and "scale" (1,).
+            "powers" (2,) and "scale" (1,). The engine's own arrays, not copies: writing into them
+            restores a state.
         """
         return {}
 
@@ -179,7 +180,10 @@ class ArrayEngine(BatchEngine):
         return count
 
     def _step(self, inputs: Array, y: Array, factor: float) -> bool:
-        """Take one step on a batch; return False if outputs or weights exceed the limit."""
+        """Take one step on a batch; return False if outputs exceed the limit or are not finite.
+
+        Also False if the new weights would not be finite. The parameters are then unchanged.
+        """
         f = np.asarray(self._problem.network.outputs(self.current, inputs))
         # Before the step, so that the parameters remain those of the last valid step.
         if not (np.isfinite(f).all() and float(np.abs(f).mean()) <= self._limit):
@@ -212,7 +216,7 @@ class ArrayEngine(BatchEngine):
         return gradient
 
     def _step_along(self, gradient: Array, eta: float) -> Array:
-        """Return what is subtracted from the weights."""
+        """Return the array to subtract from the weights; update the velocity, or Adam's moments."""
         rule = self._rule
         if rule.adam:
             return self._adapt_gradient(gradient, eta)
@@ -223,7 +227,7 @@ class ArrayEngine(BatchEngine):
         return step - rule.beta1 * self._first if rule.ahead else -self._first
 
     def _output_gradient(self, f: Array, y: Array) -> Array:
-        """Return 2^k dl/df, where Adam scales its gradients."""
+        """Return dl/df, shaped like f; 2^k dl/df where Adam scales its gradients."""
         loss = self._problem.loss
         if self._scales:
             low, single = float(loss.scores(f, y).min()), self._dtype.itemsize == 4
@@ -234,7 +238,11 @@ class ArrayEngine(BatchEngine):
         return loss.output_gradient(f, y)
 
     def _follow_margin(self, low: float, single: bool) -> None:
-        """Do what `follow_margin` of core.compiled.scaled_gradients does."""
+        """Rescale the moments in place where margins are far, as scaled_gradients.follow_margin.
+
+        `low` is the batch's least score; `single` is True in float32. The dual weights of far
+        margins underflow, and 2^scale times them do not.
+        """
         k, eps = float(self._scale[0]), self._rule.eps
         if not scaled_gradients.is_far(low, k, single):
             return
@@ -261,7 +269,11 @@ class ArrayEngine(BatchEngine):
         return np.asarray(size * self._first / (np.sqrt(self._second) / root + rule.eps))
 
     def _adapt_scaled(self, gradient: Array, eta: float) -> Array:
-        """Do what `adapt_scaled` of core.compiled.scaled_gradients does."""
+        """Return the step of Adam for a scaled gradient, as scaled_gradients.adapt_scaled.
+
+        `_second` contains roots here. Entries of both moments count as 0 where the larger of root
+        and gradient is below `scaled_gradients.LEAST` (`LEAST_32` in float32).
+        """
         rule, single = self._rule, self._dtype.itemsize == 4
         top = np.maximum(self._second, np.abs(gradient))
         is_large = top >= (scaled_gradients.LEAST_32 if single else scaled_gradients.LEAST)

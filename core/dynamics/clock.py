@@ -173,6 +173,7 @@ class Clock:
         return np.asarray(steps[steps > self._start.step])
 
     def log10_time(self, step: int) -> float:
+        """Return log10 t of a step; exactly the start's for its own step, -inf at t = 0."""
         if step == self._start.step:
             return self._start.log10_time
         return float(np.log10(self._offset + self._step_size * step))

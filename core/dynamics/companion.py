@@ -122,7 +122,11 @@ class Companion:
         return code
 
     def compare(self, mark: float, parameters: Array) -> float:
-        """Return the estimated error of min p at a frame, or NaN if the frame is not compared."""
+        """Return the estimated error of min p at a frame, and go to the next comparison.
+
+        NaN, without a change, if no comparison is due at log10 t = `mark`. `parameters` (P,) are
+        those of the run's frame, of norm 1.
+        """
         if self._next == self._flow.marks.size or mark < self._flow.marks[self._next]:
             return float("nan")
         error = self.error_ahead(parameters)
@@ -140,7 +144,7 @@ class Companion:
         return self._error(parameters)
 
     def _error(self, parameters: Array) -> float:
-        """Return `SAFETY` times the largest difference of normalised scores, times the norm.
+        """Return `_factor` times the largest difference of normalised scores, times the norm.
 
         Margins are divided by the frame's own norm, which two solutions need not share: networks
         exist whose margins are over another norm than the one that the flow keeps at 1.
@@ -157,7 +161,7 @@ class Companion:
         return scores
 
     def parts(self) -> Parts:
-        """Return the companion's state arrays by name."""
+        """Return the companion's live state arrays, by names that start with `PREFIX`."""
         return {PREFIX + name: part for name, part in self._flow.parts().items()}
 
     def set_state(self, state: State, log10_time: float) -> None:

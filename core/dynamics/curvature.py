@@ -47,6 +47,7 @@ BATCH = 2_000_000  # numbers in one batch of derivatives of each layer
 
 
 def _in_closed_form(network: Network) -> bool:
+    """Return True if `_ClosedForm` has this network's second derivatives."""
     return isinstance(network, TwoLayer) and network.direct
 
 
@@ -342,6 +343,7 @@ def sharpness(
 
 
 def _scaled_product(product: Product, scale: Array, direction: Array) -> Array:
+    """Return N H N times a direction, N the diagonal `scale`, H the operator `product`."""
     return scale * product(scale * direction)
 
 
@@ -369,7 +371,7 @@ def gauss_newton_sharpness(problem: Problem, flat: Array, tolerance: float = TOL
 
 
 def _eigenvalues_of_matrix(matrix: Array, count: int) -> Top:
-    """Return the largest eigenvalues of a symmetric matrix; NaN if it is not finite."""
+    """Return the at most `count` largest eigenvalues of a symmetric matrix; NaN if not finite."""
     from scipy.linalg import eigh  # slow to load
 
     size = len(matrix)

@@ -84,6 +84,7 @@ class GeneralDescent(FullBatch):
         return self._step_singly(budget, self._take_step)
 
     def _take_step(self) -> int:
+        """Take one step unless it would diverge; return GOING or DIVERGED."""
         network, loss, y = self.problem.network, self.problem.loss, self.problem.dataset.y
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             f = np.asarray(network.outputs(self._flat, self._inputs))

@@ -97,6 +97,7 @@ def has_schedule_or_penalty(problem: Problem) -> bool:
 
 
 def make_descent(problem: Problem) -> Integrator:
+    """Return the engine of dynamics.kind = "gd" that suits network, device and sizes."""
     if has_schedule_or_penalty(problem):
         return Stochastic(problem)
     if not isinstance(problem.network, TwoLayer):

@@ -140,7 +140,7 @@ class _ExampleSpan:
         return out
 
     def _product(self, lowered: Array) -> Array:
-        """Return the Hessian of a vector, from G of the vector."""
+        """Return the Hessian times a vector v, from G v (`lowered`)."""
         n, m = len(self._R), self._squares.size
         return np.concatenate([lowered[:n], lowered[n + m :], lowered[n : n + m]])
 
@@ -179,7 +179,7 @@ class _ExampleSpan:
         return bool(max(largest_error, largest_change) <= SAME)
 
     def _complement(self, mu: float) -> Array:
-        """Return the Schur complement whose negative eigenvalues count, its upper triangle."""
+        """Return the Schur complement at mu (module docstring), (n, n); only its upper triangle."""
         gaps = mu * mu - self._squares
         F = mu * self._A
         F += self._B
@@ -193,7 +193,7 @@ class _ExampleSpan:
         return np.asarray(out)
 
     def _count_above(self, mu: float) -> int:
-        """Return the number of eigenvalues above mu: all of them if the matrix is not finite."""
+        """Return the number of eigenvalues above mu; n^2, more than any, if it is not finite."""
         nodes = int((self._squares > mu * mu).sum())
         complement = self._complement(mu)
         if not nodes and dpotrf(complement, clean=0)[1] == 0:
@@ -203,9 +203,10 @@ class _ExampleSpan:
         return nodes + int((eigh(complement, lower=False, eigvals_only=True) < 0.0).sum())
 
     def _find_missed(self, mu: float) -> Array:
-        """Return a vector whose Rayleigh quotient is above mu, where an eigenvalue is.
+        """Return a vector (n + 2m,) with a Rayleigh quotient above mu, if an eigenvalue is above.
 
-        (mu - S)^-1 J' C^1/2 w with the least eigenvector w of the complement.
+        (mu - S)^-1 J' C^1/2 w with the least eigenvector w of the complement. Zeros if that is not
+        finite.
         """
         complement = self._complement(mu)
         if not np.isfinite(complement).all():

@@ -65,9 +65,11 @@ class FullBatch(EqualSteps):
         return kernel.DONE if progress.mark == self.schedule.size else kernel.GOING
 
     def _parameters(self) -> np.ndarray:
+        """Return the present parameters, (size,), not a copy."""
         return self._flat
 
     def _start(self) -> None:
+        """Set parameters, buffer, progress and divergence limit from the problem's start."""
         problem = self.problem
         start = problem.physical_start()
         self._flat = start.astype(self.dtype)
@@ -131,5 +133,5 @@ class FullBatch(EqualSteps):
         return self._diverged_chunk(frames)
 
     def suggested_step(self) -> float:
-        """Return a step that should not diverge: at most 1/lambda_0 and half the present one."""
+        """Return the smaller of the default step and half the present one, rounded down."""
         return round_down(min(default_step(self.problem), self.step_size / 2.0))

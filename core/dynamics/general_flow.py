@@ -24,7 +24,11 @@ Array = NDArray[np.float64]
 
 @final
 class GeneralField:
-    """Field of a network through `network.outputs` and `network.gradient`, and its arrays."""
+    """Field of a network through `network.outputs` and `network.gradient`, and its arrays.
+
+    `start` to `gradient` are the functions of a core.compiled.phases.Field; all of them take the
+    state `s` of the scheme, used or not.
+    """
 
     def __init__(self, problem: Problem, theta: Array, wave: Array, s: State) -> None:
         self._problem, self._network = problem, problem.network
@@ -40,7 +44,7 @@ class GeneralField:
         return np.ascontiguousarray(self._problem.scores(flat).reshape(-1))
 
     def _speed(self, s: State, flat: Array) -> float:
-        """Return kappa, the factor of the parameters in which f is not homogeneous."""
+        """Return kappa, the speed of the parameters in which f is not homogeneous."""
         # One factor for all of V, unlike core.compiled.flow with one per neuron: inner weights of a
         # head belong to no neuron.
         fastest = float(np.exp(self._network.degree * s.rho))
@@ -48,21 +52,24 @@ class GeneralField:
         return fastest if fastest * largest <= self._v_speed else self._v_speed / largest
 
     def _gradient(self, s: State, flat: Array, weights: Array) -> Array:
-        """Return sum_i weights_i grad p_i, with kappa."""
+        """Return sum_i weights_i grad p_i at `flat`, (size,), times kappa for unscaled parameters.
+
+        These come last in `flat`, from `network.scaled` on: f is not homogeneous in them.
+        """
         g = _output_weights(weights, self._y, self._network.k)
         slope = np.array(self._network.gradient(flat, self._inputs, g))
         slope[self._network.scaled :] *= self._speed(s, flat)
         return slope
 
     def start(self, s: State) -> bool:
-        """Evaluate the field at theta; return False where it is zero."""
+        """Set scores, dual weights and G0 at theta; return False where the field is zero."""
         self._p0 = self._scores(self.theta)
         start_step(s, self._p0, self._q0)
         self.G0 = self._gradient(s, self.theta, self._q0)
         return is_moving(s, self.G0)
 
     def power_iteration(self, s: State) -> float:
-        """Improve `wave`; return the eigenvalue."""
+        """Take a power step on `wave` in place; return the estimate of K's largest eigenvalue."""
         root, wave = np.sqrt(self._q0), self.wave
         gradient = self._gradient(s, self.theta, root * wave)
         df = self._network.derivative(self.theta, self._inputs, gradient)
@@ -81,13 +88,16 @@ class GeneralField:
         self.G = self._gradient(s, point, self.q)
 
     def normalise(self, s: State, base: Array) -> float:
-        """Divide the last stage by |W_h|, and return |W_h|."""
+        """Divide the homogeneous part of `newer` by its norm in place, and return that norm."""
         norm = self._network.norm(self.newer)
         self.newer[: self._network.scaled] /= norm
         return norm
 
     def measure(self, s: State, norm: float) -> float:
-        """Set p at the last stage; return its distance to theta, for V the relative change."""
+        """Set p at `newer`; return its distance to theta.
+
+        The unscaled parameters contribute their relative change. `norm` is unused.
+        """
         self.p = self._scores(self.newer)
         scaled = self._network.scaled
         distance = float(np.linalg.norm(self.newer[:scaled] - self.theta[:scaled]))
@@ -130,7 +140,7 @@ FIELD = Field(
 
 @final
 class GeneralFlow(LogTimeFlow):
-    """Flow with one field evaluation after another, in Python."""
+    """Flow in log time of any homogeneous network, with the scheme's steps taken in Python."""
 
     def _allocate(self) -> None:
         self.engine = f"{self.problem.network.engine} float64"

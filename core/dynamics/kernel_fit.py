@@ -30,7 +30,10 @@ SEPARABLE = 1e-10  # relative to the largest K_ii: smaller q' K_y q is rounding
 
 
 def kernel_start(problem: Problem) -> Problem:
-    """Return the problem with the predictor for its network, at c = 0."""
+    """Return the problem with the predictor for its network, at c = 0.
+
+    Raises InputError if the predictor cannot be fitted to that many examples.
+    """
     dynamics = problem.experiment.dynamics
     assert isinstance(dynamics, KernelPredictor)
     if isinstance(problem.network, KernelNetwork):

@@ -118,7 +118,11 @@ def top_eigenvalues(
 
 @final
 class _LockedVectors:
-    """Orthonormal Ritz vectors, their values, and what bounds all other eigenvalues."""
+    """Locked Ritz pairs: orthonormal `vectors` (l, size), decreasing `values` (l,), and bounds.
+
+    The bounds are on the eigenvalues of A outside the vectors, and on the coupling |E|. `count`
+    eigenvalues are wanted; `finite` turns False where a product was not finite.
+    """
 
     def __init__(self, size: int, count: int, tolerance: float) -> None:
         self._count, self._tolerance = count, tolerance
@@ -129,11 +133,11 @@ class _LockedVectors:
 
     @property
     def is_complete(self) -> bool:
-        """True if nothing is orthogonal to the vectors."""
+        """True if the vectors span the whole space."""
         return len(self.values) == self.vectors.shape[1]
 
     def goal(self, process: _Lanczos) -> float:
-        """Return the error that is allowed of each value."""
+        """Return the absolute error that each value may have, at the scale of both."""
         return max(process.goal(self._tolerance), self._goal())
 
     def _goal(self) -> float:
@@ -189,7 +193,7 @@ class _LockedVectors:
         self.vectors = np.concatenate([self.vectors, vectors(number)])[order]
 
     def top(self) -> Top:
-        """Return the largest of all that is locked."""
+        """Return the `count` largest locked pairs with their bounds; NaN if not finite."""
         count, size = self._count, self.vectors.shape[1]
         if not self.finite:
             return Top.unknown(count, size, self._products)
@@ -200,10 +204,11 @@ class _LockedVectors:
 
 @final
 class _Lanczos:
-    """One process: orthonormal vectors, and the tridiagonal matrix of the operator among them.
+    """One Lanczos process: orthonormal vectors, and the operator's tridiagonal matrix in them.
 
-    All are orthogonal to the rows of `locked`. The first is that of g, or of a start and g: for a
-    fixed vector w the probability of |<q, w + g>| <= t is not above that of |<q, g>| <= t.
+    All vectors are orthogonal to the rows of `locked`. The first has the direction of g, or of a
+    start plus g: for a fixed vector w the probability of |<q, w + g>| <= t is not above that of
+    |<q, g>| <= t.
     """
 
     def __init__(
@@ -238,14 +243,17 @@ class _Lanczos:
         self._length = self._ahead  # b
 
     def run(self, count: int, tolerance: float) -> None:
-        """Step until the residuals of the `count` largest are within the tolerance."""
+        """Step until the `count` largest have residuals within tolerance, or no step is left."""
         while not self.is_finished:
             self.step()
             if self.steps >= count and self.residual(count) <= self.goal(tolerance):
                 break
 
     def run_until_largest(self, tolerance: float) -> Top:
-        """Step until the largest Ritz value is exceeded with a probability of at most `MISS`."""
+        """Step until an eigenvalue above the bound has a probability of at most `MISS`.
+
+        Returns the largest Ritz value with its bound, which is larger if the steps ran out.
+        """
         x = -math.inf
         while not self.is_finished:
             self.step()
@@ -260,7 +268,7 @@ class _Lanczos:
         return top
 
     def goal(self, tolerance: float) -> float:
-        """Return the error that is allowed: a share of the largest, or of rounding's size."""
+        """Return the absolute error for a relative tolerance; at least that of rounding."""
         return max(tolerance * abs(self.largest()), ROUNDING * self.scale, TINY)
 
     def _set_vector(self, v: Array) -> float:
@@ -280,7 +288,7 @@ class _Lanczos:
         return v
 
     def step(self) -> None:
-        """Take one product."""
+        """Take one product and add one vector; clear `finite` if the product is not finite."""
         k = self.steps
         self._basis[k] = self._next / self._ahead
         if self._metric is not None:
@@ -308,7 +316,10 @@ class _Lanczos:
         return not self.finite or self.steps == len(self._basis) or self.is_invariant
 
     def _tridiagonal(self) -> tuple[Array, Array]:
-        """Return Ritz values, decreasing, and vectors of the matrix in the columns."""
+        """Return Ritz values, decreasing, and their eigenvectors of the tridiagonal matrix.
+
+        The eigenvectors are the columns of a square array.
+        """
         from scipy.linalg.lapack import dstevd  # slow to load
 
         off_diagonal = self._beside[
@@ -318,11 +329,14 @@ class _Lanczos:
         return values[::-1], rows[:, ::-1]
 
     def residual(self, count: int) -> float:
-        """Return the Euclidean norm of the residuals of the `count` largest."""
+        """Return the Euclidean norm of the residuals of the `count` largest Ritz values."""
         return self._ahead * float(np.linalg.norm(self._tridiagonal()[1][-1, :count]))
 
     def ritz(self) -> tuple[Array, Callable[[int], Array], Array]:
-        """Return values, decreasing, a function from a number to unit vectors, and residuals."""
+        """Return decreasing Ritz values, a function for their vectors, and residuals.
+
+        The function returns the vectors of the first `number` values, (number, size).
+        """
         values, rows = self._tridiagonal()
         basis = self._basis[: self.steps]
         return values, lambda number: rows[:, :number].T @ basis, self._ahead * np.abs(rows[-1])
@@ -331,14 +345,14 @@ class _Lanczos:
         return float(self._tridiagonal()[0][0])
 
     def top(self, count: int) -> Top:
-        """Return the largest so far, with their residuals as bounds."""
+        """Return the `count` largest Ritz values, with residuals as bounds; NaN if not finite."""
         if not self.finite:
             return Top.unknown(count, self._basis.shape[1], self.steps)
         values, vectors, residuals = self.ritz()
         return Top(values[:count].copy(), vectors(count), residuals[:count], self.steps)
 
     def _evaluate(self, x: float) -> list[float]:
-        """Return pi_0 ... pi_k at x."""
+        """Return pi_0(x), ..., pi_k(x), k the number of steps; cached for the last x."""
         if x != self._at:
             self._at, self._polynomial = x, [1.0]
         polynomial = self._polynomial
@@ -362,7 +376,7 @@ class _Lanczos:
             return math.sqrt(2.0 / math.pi) * self._length / last if last > 0.0 else 1.0
 
     def upper_bound(self, x: float) -> float:
-        """Return the least of a few numbers from x on whose probability is at most `MISS`."""
+        """Return the least number tried from x on with a probability of at most `MISS`, or inf."""
         shares: list[float] = [0.0, *np.geomspace(1e-6, 4.0, 45).tolist()]
         far = (x + share * self.scale for share in shares)
         return next((one for one in far if self.probability(one) <= MISS), math.inf)

@@ -178,7 +178,7 @@ class LogTimeFlow(Integrator):
             self._companion.set_state(self._frame_state, time)
 
     def last_emitted(self) -> NDArray[np.float64]:
-        """Return the parameters of the last frame written.
+        """Return the parameters of the last emitted frame.
 
         Returns
         -------
@@ -240,7 +240,7 @@ class LogTimeFlow(Integrator):
     # ------------------------------------------------------------------------- saving and restoring
 
     def state(self) -> State | None:
-        """Return the scheme at the last frame: its numbers, and the engine's vectors."""
+        """Return the scheme at the last frame, the engine's vectors included; None at t = 0."""
         return self._frame_state
 
     def parts(self) -> solver_state.Parts:
@@ -306,6 +306,7 @@ class LogTimeFlow(Integrator):
         return Chunk(frames, outcome, self._step(), self._log10_time(), event)
 
     def _frames(self, before: int) -> tuple[Frame, ...]:
+        """Return the buffered frames from mark number `before` on, and empty the buffer."""
         count = int(self.kernel_state.buffered)
         self.kernel_state.buffered = 0
         theta, rows = self._buffer[:count].copy(), self._rows[:count].tolist()
@@ -326,7 +327,7 @@ class LogTimeFlow(Integrator):
         )
 
     def _repeat_frame(self, frames: tuple[Frame, ...]) -> Chunk:
-        """Repeat the present frame for all later ones: the field is zero."""
+        """Return the last chunk of a flow at rest: `frames`, then repeats of the present one."""
         step, rho = self._step(), float(self.kernel_state.rho)
         theta = self.direction.copy()
         if self._companion is not None:
@@ -348,7 +349,7 @@ class LogTimeFlow(Integrator):
         return self._chunk(frames + repeats, Outcome.COMPLETED, ("stationary", facts))
 
     def _stuck_event(self, frames: tuple[Frame, ...]) -> Event | None:
-        """Return the event of the first frame at which a network hardly moves and does not fit."""
+        """Return an event at the last of `frames`, once, when an unfitted flow hardly moves."""
         if self.kernel_state.stuck != state.HARDLY or self._warned or not frames:
             return None
         self._warned = True
@@ -375,7 +376,7 @@ class LogTimeFlow(Integrator):
         return ("stalled", facts)
 
     def _position_facts(self, theta: NDArray[Any], rho: float) -> dict[str, Any]:
-        """Return step and time, the risk and its gradient there, and the wrong examples' count."""
+        """Return the present step and time; at e^rho theta R, |grad R| and the count of p <= 0."""
         problem, network = self.problem, self.problem.network
         flat = network.physical(theta, rho)
         g = problem.loss.output_gradient(problem.outputs(flat), problem.dataset.y)

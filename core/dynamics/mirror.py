@@ -39,7 +39,7 @@ def check_balanced(problem: Problem) -> None:
 
 
 def features(problem: Problem) -> tuple[Array, Array]:
-    """Return the linear features of a scalar network's margins.
+    """Return the matrix that maps u to a scalar network's margins, and the neurons' signs.
 
     Parameters
     ----------
@@ -144,6 +144,7 @@ def mirror_step(problem: Problem) -> float | None:
 
 
 def make_mirror_flow(problem: Problem) -> Integrator:
+    """Return the exact engine for fixed features (the scalar network), else explicit steps."""
     if problem.network.fixed_features:
         return ScalarMirror(problem)
     return SteppedMirror(problem)

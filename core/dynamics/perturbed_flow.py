@@ -37,7 +37,10 @@ Replacement = tuple[int, NDArray[np.int64], Array]
 
 
 def perturbed_start(problem: Problem) -> Problem:
-    """Return the problem at the particles of its section: on a sphere, an atom, or its own."""
+    """Return the problem at the particles of its section: on a sphere, an atom, or its own.
+
+    Its own start if the section says "network", or the run continues another one.
+    """
     dynamics, start = problem.experiment.dynamics, problem.start
     assert isinstance(dynamics, PerturbedFlow)
     if dynamics.particles == "network" or start.continues is not None:
@@ -51,9 +54,9 @@ def perturbed_start(problem: Problem) -> Problem:
 
 
 def perturbed_step(problem: Problem) -> float:
-    """Return the smaller of 1/max_i |x_i|^2 and 1/lambda_0 at the particles' start.
+    """Return the smaller of 1/max_i |x_i|^2 and `default_step` at the particles' start.
 
-    With inputs of entries +-1, eta = 1/d and lambda = 2e-3 do (docs/theory.md, 7.5). For those of
+    With inputs of entries +-1, eta = 1/d and lambda = 2e-3 suffice (docs/theory.md, 7.5). With
     |x| = 1 the same run has eta = d^(-1/2) and lambda = 2e-3 d^(-1/2).
     """
     largest = float((problem.dataset.x**2).sum(axis=1).max())
@@ -77,6 +80,7 @@ class Replacements:
         self._store_block_state()
 
     def _store_block_state(self) -> None:
+        """Store the state from which the next block is drawn."""
         self._block = np.array([self._after, *solver_state.generator_words(self._generator)])
 
     def get_place(self) -> Array:
@@ -96,7 +100,7 @@ class Replacements:
         self._store_block_state()
 
     def find_next(self, last: int) -> Replacement | None:
-        """Return the next replacement; None if the block of step `last` and earlier ones have none.
+        """Draw and return the next replacement; None if no block up to that of `last` has one.
 
         Rare replacements may be further ahead than any run goes.
         """
@@ -149,7 +153,10 @@ class PerturbedDescent(Stepper):
         return {**super()._parts(), "draws": draws}
 
     def _resume(self) -> None:
-        """Restore the replacements from the saved state, if any."""
+        """Restore the place in the stream of replacements from the saved state, if any.
+
+        Raises InputError for a place that no run can have.
+        """
         super()._resume()
         state, now = self.problem.start.state, self._now
         if state is None:
@@ -163,9 +170,9 @@ class PerturbedDescent(Stepper):
         self._first = int(first)
 
     def _find_next(self, last: int) -> None:
-        """Find the next replacement after the present step, if one is due up to about `last`.
+        """Set `_next` to the next replacement after the present step, or None up to about `last`.
 
-        A continued run has had the earlier ones.
+        Earlier ones, which a continued run has had, are drawn and dropped.
         """
         while self._next is None or self._next[0] <= self._now:
             following = self._replacements.find_next(last - self._first)
@@ -188,7 +195,7 @@ class PerturbedDescent(Stepper):
         return count - (end - self._now)
 
     def _replace_particles(self, replacement: Replacement) -> None:
-        """Move the replaced particles to their new places."""
+        """Write the new particles into the engine's parameters, in place."""
         _, particles, points = replacement
         flat, m = self._engine.current, self.problem.network.m
         flat[particles] = points[:, 0]

@@ -158,7 +158,7 @@ class Proximal:
         return Model(gradient, alpha, beta, self.loss.curvature(p) / n, r, jump)
 
     def _remove_normals(self, r: Array, sides: Signs) -> Array:
-        """Subtract from r_j its part in the span of neuron j's kinks, where it cannot move."""
+        """Return r (m, D) without the part of r_j in the span of neuron j's kinks."""
         tangential, kinks = r.copy(), sides == 0
         for j in np.flatnonzero(kinks.any(axis=1)):
             basis = self._basis(kinks[j])
@@ -177,7 +177,7 @@ class Proximal:
     # ------------------------------------------------------------------------------- the step
 
     def step(self, start: Weights, dt: float) -> tuple[Weights, Signs] | None:
-        """Return the proximal point of `start` and its sides; None if it was not found.
+        """Return the proximal point of `start` and its sides (m, h); None if it was not found.
 
         dt is then too long: the objective is not convex along the motion, or the rounds cycle.
         """
@@ -206,7 +206,11 @@ class Proximal:
     def _round(
         self, w: Weights, sides: Signs, forces: Array, start: Weights, dt: float
     ) -> tuple[Weights, Signs, Array] | None:
-        """Do one round; return the move, the sides after it, and the forces at the kinks."""
+        """Do one round; return the move, the sides after it, and the forces at the kinks, (m, h).
+
+        None if it fails: more than `MOST_KINKS` kinks, numbers that are not finite, or kinks that
+        do not settle.
+        """
         kinks, z = sides == 0, w.U @ self.planes.normals.T
         for _ in range(ROUNDS):
             model = self._model(w, np.where(kinks, 0, sides))
@@ -250,9 +254,10 @@ class Proximal:
         forces: Array,
         z: Array,
     ) -> tuple[Weights, Array] | None:
-        """Return the minimiser of the model with its kinks, from the previous round's forces.
+        """Return the move to the minimiser of the model with its kinks, and the forces, (m, h).
 
-        The unknown is the change of the forces, so that nothing large cancels.
+        The unknown is the change of the previous round's `forces`, so that nothing large cancels.
+        Adds to `pull`. None where the program of the forces has no solution.
         """
         js, ks = np.nonzero(kinks)
         jump = reduced.model.jump[js, ks]
@@ -299,6 +304,7 @@ class ReducedInverse:
         return np.asarray(model.alpha @ w.a + (model.beta * (self._of.x @ w.U.T)).sum(axis=1))
 
     def inverse(self, w: Weights) -> Weights:
+        """Return the inverse of the model's matrix times w."""
         model, root = self.model, self._root
         first = self.blocks.solve(w)
         u = root * np.linalg.solve(self._matrix, root * self._apply_jacobian(first))
@@ -306,7 +312,7 @@ class ReducedInverse:
         return first.plus(self.blocks.solve(pulled_back), -1.0)
 
     def kink_displacements(self, js: Signs, ks: Signs) -> Array:
-        """Return how far each force moves each kink.
+        """Return the matrix that maps forces to the displacements of kinks.
 
         Parameters
         ----------

@@ -57,6 +57,7 @@ class Replay(Integrator):
         return Chunk((), Outcome.GOING, chunk.step, chunk.log10_time)
 
     def _arrive(self) -> None:
+        """Replace the replaying integrator by that of the run, from the state it has reached."""
         start = replace(self._problem.start, state=self._inner.state())
         self._inner = self._make(replace(self._problem, start=start))
         self._inner.advance()  # skips frame 0, which was emitted first

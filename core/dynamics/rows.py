@@ -27,7 +27,7 @@ GAIN = 2.0  # ratio of dimensions
 
 
 def can_reduce(problem: Problem) -> bool:
-    """Return True if a problem's dynamics stays within the row space, and starts at t = 0."""
+    """Return True if network and dynamics stay within the row space, and the start is at t = 0."""
     dynamics, start = problem.experiment.dynamics, problem.start
     fresh = start.step == 0 and np.array_equal(start.parameters, start.origin)
     return dynamics.in_row_space() and fresh and problem.network.row_space

@@ -132,7 +132,7 @@ class Sliding:
         return self._finish_step(step, t, s)
 
     def _finish_step(self, step: Step, t: float, s: state.State) -> int:
-        """Return the run's code after an accepted step."""
+        """Update speed, margins and rest in `s` after an accepted step; return the run's code."""
         p = self._proximal.margins(self._weights(step.flat))
         atoms = int((self._loss.dual(p) > state.ATOM).sum())
         s.fewest_atoms = min(s.fewest_atoms, atoms)
@@ -158,6 +158,7 @@ class Sliding:
         return state.STICKS
 
     def _switch_to_explicit(self, s: state.State) -> int:
+        """Let `PAUSE` explicit steps follow and return STICKS; return ENDED for a run at rest."""
         if s.quiet > 0.0:
             return state.ENDED
         use_explicit_steps(s)
@@ -205,9 +206,10 @@ class Sliding:
     def _try_step(
         self, start: Weights, dt: float
     ) -> tuple[Weights, float, float, float, float] | None:
-        """Return the point after dt, |W| moved, the two errors, and the error by its tolerance.
+        """Return the point after dt, the distance to it, two errors, and their ratio to tolerance.
 
-        None if that is above 1, or a proximal step was not found.
+        The errors are that of min p, and |W' - W''|. None if the ratio is above 1, or a proximal
+        step was not found.
         """
         full_step = self._proximal.step(start, dt)
         half = None if full_step is None else self._proximal.step(start, 0.5 * dt)
@@ -229,7 +231,7 @@ class Sliding:
         return w, w.minus(start).norm(), abs(float(p - q)), difference.norm(), measure
 
     def _rebalance(self, start: Weights, halves: Weights, end: Weights) -> Weights:
-        """Restore the balance of each neuron whose a_j conserves its sign.
+        """Return `end` with the balance restored in neurons whose a_j conserves its sign.
 
         Extrapolation would change the signs of balanced neurons that shrink fast. Their halves are
         corrected instead: a half divides a neuron by 1 + z/2, and the flow multiplies by e^(-z/2).
@@ -249,13 +251,13 @@ class Sliding:
 
 
 def use_explicit_steps(s: state.State) -> None:
-    """Switch to explicit steps, whose length and stiffness have to be found again."""
+    """Switch the state to explicit steps, whose length and stiffness are found again."""
     s.stuck, s.power = state.MOVES, -1
     s.h, s.part = 1e-3, 0.0
 
 
 def _measure(start: Weights, end: Weights, difference: Weights) -> float:
-    """Return the error by its tolerance: of all, and of each neuron that has grown."""
+    """Return the larger ratio of error to tolerance: of all weights, and of neurons that grow."""
     of_all = difference.norm() / (TOLERANCE * start.norm())
     size = end.squares()
     grows = size > start.squares()

@@ -61,6 +61,7 @@ def polar_factor(matrix: Array) -> Array:
 
 
 def _normalise(g: Array) -> Array:
+    """Return g/|g|, or g where that is 0."""
     wide = g.astype(np.float64, copy=False)  # its square does not underflow
     length = float(np.sqrt(wide @ wide))
     return g / length if length > 0.0 else g
@@ -194,7 +195,10 @@ class Steepest(Stepper):
         return n_taken
 
     def _find_mean(self) -> Array | None:
-        """Return G or its mean at the present parameters; None where it is not finite."""
+        """Return G (size,) at the present parameters; with momentum update and return its mean.
+
+        None where G or the outputs are not finite.
+        """
         problem, network, W = self.problem, self.problem.network, self._weights
         with np.errstate(over="ignore", invalid="ignore"):  # weights may exceed float32
             f = np.asarray(network.outputs(W, self._inputs)).astype(np.float64)

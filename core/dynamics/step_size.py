@@ -60,7 +60,7 @@ def lambda_0(problem: Problem, flat: Array | None = None) -> float:
 
 
 def _solve(problem: Problem, flat: Array) -> float:
-    """Solve the eigenvalue problem of `lambda_0`."""
+    """Compute lambda_0 at `flat`, penalty included; inf where l'' is not finite."""
     network, n = problem.network, problem.dataset.n
     penalty = 2.0 * problem.experiment.loss.l2
     f = problem.outputs(flat)
@@ -77,7 +77,9 @@ def _solve(problem: Problem, flat: Array) -> float:
 
 
 def solve_by_lanczos(problem: Problem, flat: Array, f: Array) -> float:
-    """Return lambda_max(J' H J) from products with J, H and J', for many examples or classes.
+    """Return lambda_max(J' H J), not divided by n, from products with J, H and J'.
+
+    For many examples or classes.
 
     Parameters
     ----------
@@ -249,7 +251,11 @@ def objective_gradient(problem: Problem, flat: Array) -> Array:
 def _cap_rate(
     problem: Problem, step: float, limit: float, rate_of: Callable[[Array], Any]
 ) -> float:
-    """Cap the step at `limit`, or for a small start at a tenth of `limit` over its rate."""
+    """Return the step, capped at `limit`, or for a small start at a tenth of `limit` over its rate.
+
+    `rate_of` makes one number of the examples' `pulls`. Networks that neither have a small start
+    nor start near zero keep the step.
+    """
     if problem.experiment.network.small_start:
         rate = float(rate_of(pulls(problem)))
         limit = 0.1 * limit / rate if np.isfinite(rate) and rate > 0.0 else limit

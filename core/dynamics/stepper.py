@@ -52,7 +52,10 @@ class EqualSteps(Integrator):
         return {"clock": self._clock.numbers()}
 
     def _frame_of(self, parameters: NDArray[np.floating], step: int) -> Frame:
-        """Return the frame of parameters, which must not be modified later."""
+        """Return the frame of parameters at a step; in float32 with their dual weights.
+
+        The frame refers to `parameters`, which must not be modified later.
+        """
         dual = None
         if self.dtype == np.float32:
             # Products of a diverging run's parameters exceed float64.
@@ -143,7 +146,7 @@ class Stepper(EqualSteps):
         return self._chunk(frames, Outcome.COMPLETED if done_all else Outcome.GOING)
 
     def _is_finite(self, parameters: NDArray[np.floating]) -> bool:
-        """Return True if parameters and outputs are finite: the last step may be too long."""
+        """Return True if parameters, and outputs at the longest inputs, are finite."""
         if not np.isfinite(parameters).all():
             return False
         with np.errstate(over="ignore", invalid="ignore"):

@@ -93,15 +93,15 @@ class Stream(ABC):
 
     @abstractmethod
     def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Draw the next block: inputs (block_size, D) and labels."""
+        """Draw and return the next block: inputs (block_size, D) and labels."""
 
     @abstractmethod
     def _remaining_order(self) -> Array:
-        """Return what was drawn for the blocks to come, always of one length."""
+        """Return the order drawn for later blocks and not used yet, always of one length."""
 
     @abstractmethod
     def _set_leftover(self, values: Array) -> None:
-        """Set what was drawn for the blocks to come."""
+        """Restore the order that `_remaining_order` returned."""
 
     def _store_block_state(self) -> None:
         """Store the state from which the next block is drawn."""
@@ -145,6 +145,7 @@ class Stream(ABC):
         self._draw()
 
     def _fill(self) -> None:
+        """Draw the next block, and go to its start."""
         self._store_block_state()
         xs, ys = self._draw()
         self._xs = np.ascontiguousarray(xs, dtype=self._dtype)
@@ -152,7 +153,7 @@ class Stream(ABC):
         self._place = 0
 
     def next_batches(self, count: int) -> tuple[NDArray[Any], NDArray[Any], int]:
-        """Return the next batches of the present block.
+        """Return the next batches of the present block, or of a new one if that is used up.
 
         Parameters
         ----------
@@ -200,6 +201,7 @@ class ReshuffledStream(Stream):
         self._order = order.astype(np.int64)
 
     def _next_indices(self) -> NDArray[np.int64]:
+        """Draw and return the examples of the next block, (block_size,)."""
         while self._order.size < self.block_size:
             further = self._generator.permutation(self._inputs.shape[0])
             self._order = np.concatenate([self._order, further])
@@ -215,7 +217,7 @@ class ReshuffledStream(Stream):
         return self._inputs[order], self._problem.dataset.y[order] + self._noise()
 
     def _noise(self) -> Array | float:
-        """Draw the noise of a block's targets; nothing is drawn where there is none."""
+        """Draw the noise of a block's targets, +-sigma (block_size,); draw nothing at sigma 0."""
         if not self._sigma:
             return 0.0
         signs = 2.0 * self._generator.integers(0, 2, self.block_size) - 1.0
@@ -234,7 +236,7 @@ class FreshStream(Stream):
         return np.zeros(0)
 
     def _set_leftover(self, values: Array) -> None:
-        """Do nothing: nothing is drawn ahead."""
+        """Do nothing: fresh examples are not drawn ahead."""
 
     def _draw(self) -> tuple[NDArray[Any], NDArray[Any]]:
         x, y = self._source.draw(self._generator, self.block_size)

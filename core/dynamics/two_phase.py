@@ -33,7 +33,7 @@ BLOCK = 4096  # examples of the large batch per block
 
 
 def first_phase(problem: Problem) -> Array:
-    """Return the inner weights after the large-batch step.
+    """Compute and return the inner weights after the large-batch step.
 
     Parameters
     ----------
@@ -90,7 +90,10 @@ def hidden_features(V: Array, x: Array) -> Array:
 
 
 def outer_curvature(problem: Problem, H: Array) -> float:
-    """Return lambda_max(H' diag(l''(0)) H)/n + 2 lambda: the largest curvature in a, at a = 0."""
+    """Return lambda_max(H' diag(l''(0)) H)/n + 2 lambda, the largest curvature in a, at a = 0.
+
+    H (n, m) contains the hidden features of the training examples.
+    """
     n, zero = H.shape[0], np.zeros(H.shape[0])
     curvature = problem.loss.output_curvature(zero, problem.dataset.y, np.ones(n))
     weighted = np.sqrt(curvature)[:, None] * H
@@ -107,7 +110,10 @@ def in_second_phase(problem: Problem) -> bool:
 
 
 def two_phase_step(problem: Problem) -> float:
-    """Return 1/lambda_0 of the second phase, or 1 where that is zero."""
+    """Return the default step of the second phase: 1/`outer_curvature`, or 1 where that is 0.
+
+    Takes the first phase (without changing the problem) unless the start is past it.
+    """
     V = problem.network.unpack(problem.physical_start())["V"]
     V = V if in_second_phase(problem) else first_phase(problem)
     value = outer_curvature(problem, hidden_features(V, problem.dataset.x))

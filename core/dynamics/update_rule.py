@@ -57,7 +57,7 @@ class Rule:
         Parameters
         ----------
         first : int
-            First step, counted from t = 0.
+            Number of steps before the first of them, counted from t = 0.
         count : int
             Number of steps.
         dtype : dtype

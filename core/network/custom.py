@@ -222,6 +222,7 @@ class Custom(Network):
         return _draw_start(_namespace(section.code or ""), shape, generator)
 
     def _check(self, example: dict[str, Array], shape: Shape) -> None:
+        """Raise InputError for outputs, or named parameters, of a wrong shape."""
         # Two examples give the shape, and find errors before a long pass over all.
         f = np.asarray(self.outputs(self.pack(example), shape.x[:2]))
         rows = min(2, shape.x.shape[0])
@@ -236,6 +237,7 @@ class Custom(Network):
                 raise InputError(f"network.path: {name} is not a parameter of shape {size}.")
 
     def _evaluate(self, flat: Any, inputs: Any) -> Any:
+        """Return outputs() of the file at tensors; raise InputError if it fails."""
         try:
             return self._outputs(self.unpack(flat), inputs)
         except Exception as error:
@@ -316,6 +318,10 @@ class Custom(Network):
 
 
 def _draw_start(names: dict[str, Any], shape: Shape, generator: Generator) -> dict[str, Array]:
+    """Return the float64 arrays that initial() of the file draws.
+
+    Raises InputError if it fails, or returns no arrays, or numbers that are not finite.
+    """
     try:
         arrays = {
             str(name): np.array(value, dtype=np.float64)

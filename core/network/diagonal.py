@@ -45,6 +45,7 @@ class DiagonalLinearNetwork(NetworkSection):
 
     @model_validator(mode="after")
     def _two_layers(self) -> DiagonalLinearNetwork:
+        """Raise RuleError for `form` "squares" with other than two layers."""
         if self.form == "squares" and self.layers != 2:
             raise RuleError(
                 f'form = "squares" has two layers, u and w, but layers = {self.layers}; leave '
@@ -64,6 +65,8 @@ class DiagonalLinearNetwork(NetworkSection):
 @final
 class DiagonalLinear(LinearPredictor):
     """Diagonal linear network with parameters u1, ..., uL, or u and w, each (m, d).
+
+    beta is the sum over neurons of u1 * ... * uL, or of u^2 - w^2.
 
     >>> net = DiagonalLinear(DiagonalLinearNetwork(layers=3), Shape(1, np.zeros((5, 2))), {})
     >>> flat = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])

@@ -47,7 +47,10 @@ class HeadNetwork(NetworkSection):
 
 @final
 class Head(Network):
-    """Abstract head with parameters a, b (m,), V1 (hidden, d), ..., V_depth (m, hidden)."""
+    """Abstract head with parameters a, b (m,), V1 (hidden, d), ..., V_depth (m, hidden).
+
+    `outputs` ignores an offset: the head has no row-space form.
+    """
 
     kind = "head"
     section = HeadNetwork
@@ -107,7 +110,7 @@ class Head(Network):
         return hidden, z / r, r
 
     def _normalise_derivative(self, dz: Any, F: Any, r: Any) -> Any:
-        """Return the derivative of the normalisation along dz; this map is its own transpose."""
+        """Return the derivative of z -> F along dz (n, m); this map is its own transpose."""
         if self.centres:
             dz = dz - dz.mean(axis=1)[:, None]
         return (dz - F * (dz * F).mean(axis=1)[:, None]) / r

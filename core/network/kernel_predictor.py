@@ -28,7 +28,8 @@ CHUNK = 2**22  # coordinates of nearly parallel pairs per batch
 def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
     """Return the arc-cosine kernels K1 and K2 between two sets of points.
 
-    At one point K1 = K2 = |x|^2/2; opposite unit vectors have K1 = K2 = 0.
+    K1 = <x, x'> (pi - t)/(2 pi) and K2 = |x| |x'| (sin t + (pi - t) cos t)/(2 pi), t the angle of
+    x and x'. At one point K1 = K2 = |x|^2/2; opposite vectors have K1 = K2 = 0.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def arc_cosine(x: Array, other: Array) -> tuple[Array, Array]:
     Returns
     -------
     tuple of arrays (n, n')
-        K1 and K2.
+        K1 and K2: the parts of the inner and of the outer weights in the tangent kernel.
 
     Examples
     --------
@@ -179,6 +180,7 @@ class KernelNetwork(Network):
         return tangent_kernel(self.points, self.points, self._weights, self._variance)
 
     def _kernel(self, inputs: Array) -> Array:
+        """Return k(x, x_i) of inputs (n', d) and the training points, (n', n)."""
         if inputs is self.points:
             return self.matrix
         return tangent_kernel(inputs, self.points, self._weights, self._variance)

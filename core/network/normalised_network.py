@@ -34,7 +34,7 @@ class NormalisedNetwork(NetworkSection):
 
 @final
 class Normalised(TwoLayer):
-    """Network with normalised directions: alpha_j = a_j b_j, u_j = v_j/|v_j|."""
+    """Network with normalised directions: alpha_j = a_j b_j, u_j = v_j/|v_j|, NaN at v_j = 0."""
 
     kind = "normalised"
     section = NormalisedNetwork
@@ -71,6 +71,7 @@ class Normalised(TwoLayer):
         return {"a": a, "b": b, "V": draw_on_sphere(generator, shape.m, shape.d)}
 
     def _unit(self, V: Any) -> tuple[Any, Any]:
+        """Return v_j/|v_j|, (m, d), and |v_j|, (m, 1)."""
         norms = ((V * V).sum(axis=1) ** 0.5)[:, None]
         return V / norms, norms
 

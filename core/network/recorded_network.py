@@ -135,6 +135,7 @@ def _sigmoid_bend(z: Array) -> Array:
 
 
 def _silu_bend(z: Array) -> Array:
+    """Return the second derivative, as all `_bend` functions do."""
     s = sigmoid(z)
     return np.asarray(s * sigmoid(-z) * (2.0 + z * (1.0 - 2.0 * s)))
 
@@ -154,6 +155,7 @@ def _hardtanh_slope(z: Array) -> Array:
 
 
 def _fill_nan(z: Array) -> Array:
+    """Return NaN in the shape of z: an unknown activation."""
     return np.full(np.shape(z), np.nan)
 
 

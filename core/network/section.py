@@ -35,7 +35,10 @@ class NetworkSection(Section):
 
     @property
     def small_start(self) -> bool:
-        """True if the weights start near 0, at a chosen scale."""
+        """True if a setting chooses the scale of the start, usually near 0.
+
+        First frames and default steps then follow from the rate at which small neurons grow.
+        """
         return False
 
     def not_homogeneous(self) -> str:
@@ -70,6 +73,7 @@ class NetworkSection(Section):
 
     @model_validator(mode="after")
     def _width_or_file(self) -> NetworkSection:
+        """Raise RuleError for a width or file that is missing, or a file that is not used."""
         if self.init != "file" and self.m is None:
             raise RuleError(
                 "m, the width, is missing; give a whole number such as m = 256", keys=("m",)

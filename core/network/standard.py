@@ -155,7 +155,7 @@ def draw_normal(init: str, shape: Shape, generator: Generator) -> dict[str, Arra
 
 
 def _of_scale(section: StandardNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-    """Draw a balanced start, or one that the outer layer dominates, as the setting defines them."""
+    """Draw "V" and then "a" of a start of `scale`: balanced, or dominated by the outer layer."""
     m, size = shape.m, section.scale / np.sqrt(shape.m)
     if section.init == "balanced":
         V = size * generator.standard_normal((m, shape.d))

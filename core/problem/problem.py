@@ -293,7 +293,7 @@ def resolve_problem(
     title, source : str
         Title and source of the study, for the run's header.
     dataset : Dataset, optional
-        Data of the experiment, as a run file holds them; drawn if None.
+        Data of the experiment, as a run file holds them; drawn or read if None.
 
     Returns
     -------

@@ -13,7 +13,12 @@ from core.problem.problem import Problem, with_directions
 
 
 def teacher_of(problem: Problem) -> Teacher:
-    """Return the teacher of a problem whose data know it."""
+    """Return the teacher of a problem whose data have directions "positive" and "negative".
+
+    Its inner weights V (M, d) are these directions, in full coordinates, and its outer weights c
+    (M,) their signs, +-1. Its neurons are those of `data.neurons`, ReLUs for other data than
+    "regression". Raises KeyError for data without such directions.
+    """
     directions = with_directions(problem).directions
     up, down = directions["positive"], directions["negative"]
     c = np.concatenate([np.ones(up.shape[0]), -np.ones(down.shape[0])])

@@ -32,7 +32,7 @@ from core.study_file.validation import (
     Table,
     Texts,
     Where,
-    list_problems,
+    as_several,
     table_of,
     to_tuple,
 )
@@ -57,7 +57,7 @@ class Mark(Table):
 
 Marks = Annotated[
     tuple[Mark, ...],
-    BeforeValidator(list_problems),
+    BeforeValidator(as_several),
     Field(description='must be tables such as { value = 0.85, text = "best" }'),
 ]
 

@@ -342,7 +342,8 @@ class KernelPredictor(DynamicsSection):
         return KernelNetwork(shape, self.weights, self.variance)
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> KernelPredictor:
+    def _check_ridge(self) -> KernelPredictor:
+        """Raise RuleError for a ridge of the hard margin."""
         # The default value is accepted, since run files state every key.
         if self.hard and "ridge" in self.model_fields_set and self.ridge != 1e-8:
             raise RuleError(

@@ -55,7 +55,10 @@ class DynamicsSection(Section):
         return False
 
     def steps(self) -> float:
-        """Return the number of steps of equal length to the end; 1 if unknown."""
+        """Return the number of equal steps to the end, at least 1; 1 without a known `step`.
+
+        For estimates: an end after t = 10^12 counts as 10^12.
+        """
         step = getattr(self, "step", None)
         return max(1.0, 10.0 ** min(self.until_log10_time, 12.0) / step) if step else 1.0
 
@@ -75,17 +78,18 @@ class DynamicsSection(Section):
         return self.steps() * n * m * d
 
     def count_stored(self, n: float) -> float:
-        """Return how many numbers are stored beside data, parameters and activations."""
+        """Return how many numbers memory holds beside data, parameters and activations."""
         return 0.0
 
     def describe_restart(self, fixed_features: bool) -> str:
-        """Return what restarts if only a frame is known; empty if that changes nothing."""
+        """Return a clause about what restarts if only a frame is known; empty for nothing."""
         return ""
 
     def check(self, experiment: Any) -> None:
         """Raise RuleError if it does not go with the other sections of an experiment."""
 
     def _needs_standard(self, experiment: Any, reason: str, linear: bool = False) -> None:
+        """Raise RuleError, with the reason, unless the network is standard (or `linear`)."""
         allowed = (StandardNetwork, *LINEAR) if linear else StandardNetwork
         kinds = '"standard", "linear", "diagonal_linear" or "deep_linear"'
         kinds = kinds if linear else '"standard"'
@@ -113,7 +117,7 @@ class DynamicsSection(Section):
             )
 
     def recorded_kind(self, network: NetworkSection) -> str:
-        """Return the kind of network in a run's frames."""
+        """Return the kind of network in a run's frames: the experiment's, or the predictor's."""
         return network.kind
 
     def recorded_network(self, network: NetworkSection, shape: Shape, fixed: Arrays) -> Network:

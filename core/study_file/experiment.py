@@ -137,6 +137,8 @@ LOSSES.aside |= {"mse": MeanSquaredErrorLoss, "unknown": UnknownLoss}
 
 
 class Recording(Section):
+    """Frames of a run: their number, spacing, and extra times."""
+
     title: ClassVar[str] = "recorded frames, on a schedule fixed before the run starts"
 
     frames: int = setting(
@@ -156,6 +158,7 @@ class Recording(Section):
 
     @model_validator(mode="after")
     def _marks_fit(self) -> Recording:
+        """Raise RuleError for more extra times than frames between the first and the last."""
         if len(set(self.log10_times)) > self.frames - 2:
             raise RuleError(
                 f"{len(set(self.log10_times))} marks do not fit into frames = {self.frames}; "
@@ -166,6 +169,8 @@ class Recording(Section):
 
 
 class RunSettings(Section):
+    """Seed, precision and device of a run."""
+
     title: ClassVar[str] = "seed, precision and device"
 
     seed: int = setting(0, meaning="seed of data and parameters (NumPy PCG64)", ge=0, le=MAX_SEED)
@@ -208,7 +213,10 @@ PLAIN_SECTIONS: dict[str, type[Section]] = {"recording": Recording, "run": RunSe
 
 
 def _of_kind(section: str) -> BeforeValidator:
-    """Return a validator that makes a table the section of its kind, registered by then."""
+    """Return a validator that makes a table the section of its kind, looked up when it runs.
+
+    Values that are no tables pass unchanged. ValueError for a kind that does not exist.
+    """
 
     def made(value: Any) -> Any:
         if not isinstance(value, Mapping):
@@ -241,6 +249,7 @@ class Experiment(Section):
 
     @model_validator(mode="after")
     def _sizes_and_precision(self) -> Experiment:
+        """Raise RuleError for sections that do not go together, or sizes beyond a run file."""
         self._check_targets()
         self._check_group_penalty()
         self.dynamics.check(self)
@@ -278,7 +287,7 @@ class Experiment(Section):
         return self
 
     def _check_group_penalty(self) -> None:
-        """Check that the penalty of neurons has neurons, and steps on the objective itself."""
+        """Raise RuleError for a penalty of neurons that dynamics or network do not support."""
         if not self.loss.l23 > 0.0:
             return
         if not self.dynamics.takes_group_penalty:
@@ -296,7 +305,7 @@ class Experiment(Section):
             )
 
     def _check_targets(self) -> None:
-        """Check that real targets have a loss of outputs, and dynamics that need no labels."""
+        """Raise RuleError for real targets with a loss, or dynamics, for labels."""
         for name in ("loss", "dynamics") if self.data.real else ():
             section: LossSection | DynamicsSection = getattr(self, name)
             if not section.fits_targets:

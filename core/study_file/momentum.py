@@ -11,7 +11,7 @@ from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
 
 
 class Momentum(DynamicsSection):
-    """Common settings; `ahead` where W is Nesterov's point ahead."""
+    """Common settings of both; `ahead` is True where W is Nesterov's point ahead."""
 
     ahead: ClassVar[bool] = False
 

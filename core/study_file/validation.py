@@ -73,6 +73,7 @@ def reason(error: BaseException) -> str:
 
 
 def _check(value: Any, where: str, key: str, depth: int) -> None:
+    """Raise InputError for values nested too deeply, or integers of more than 64 bits."""
     if depth > DEEPEST:
         raise InputError(f"{where}: {key[:60]} is nested too deeply.")
     if type(value) is int and not -LARGEST <= value < LARGEST:
@@ -98,23 +99,24 @@ class Table(BaseModel):
 
 
 def to_tuple(value: Any) -> Any:
-    """Return a list of TOML as a tuple."""
+    """Return a list of TOML as a tuple, and other values unchanged."""
     return tuple(value) if isinstance(value, list) else value
 
 
-def list_problems(value: Any) -> tuple[Any, ...]:
-    """Return one value or a list of them as a tuple."""
+def as_several(value: Any) -> tuple[Any, ...]:
+    """Return a list as a tuple, and one value as a tuple of one."""
     return tuple(value) if isinstance(value, list) else (value,)
 
 
 def _pairs(value: Any) -> Any:
+    """Return a table as pairs (key, value), lists in it as tuples; other values unchanged."""
     if not isinstance(value, dict):
         return value
     return tuple((key, to_tuple(part)) for key, part in value.items())
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(list_problems)]
-Numbers = Annotated[tuple[float, ...], BeforeValidator(list_problems)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(as_several)]
+Numbers = Annotated[tuple[float, ...], BeforeValidator(as_several)]
 Where = Annotated[
     tuple[tuple[str, Any], ...],
     BeforeValidator(_pairs),
@@ -350,6 +352,7 @@ def value_text(value: object) -> str:
 
 
 def _short(number: re.Match[str]) -> str:
+    """Return a matched long number with six digits."""
     value = float(number.group())
     return f"{value:g}" if isfinite(value) else "a number of too many digits"
 

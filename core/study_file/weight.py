@@ -62,7 +62,7 @@ class RunSize:
 
 
 def size_of(experiment: Experiment) -> RunSize:
-    """Estimate the resources of a run.
+    """Estimate the bytes and seconds that a run takes, from its settings alone.
 
     >>> from core.study_file.validation import build_experiment
     >>> tables = {"data": {"d": 20, "n": 1000}, "network": {"m": 1000}}
@@ -94,6 +94,7 @@ def size_of(experiment: Experiment) -> RunSize:
 
 
 def _outputs(experiment: Experiment) -> int:
+    """Return the number of outputs: 1 for two classes, and where the data do not say."""
     if NETWORKS[experiment.network.kind].classes == "two":
         return 1
     classes: Any = getattr(experiment.data, "classes", ())
@@ -172,7 +173,7 @@ SLOW = ("dynamics.until_log10_time", "network.m", "data.n")
 @final
 @dataclass(frozen=True, slots=True)
 class MachineLimits:
-    """Bytes of the machine: memory in all, free memory, and free disk."""
+    """Bytes of the machine: memory in all, free memory, and free disk; inf if not known."""
 
     memory: float = inf
     free: float = inf
@@ -207,7 +208,7 @@ class ResourceEstimate:
 
     @property
     def words(self) -> str:
-        """All of it in one line."""
+        """Number of runs, disk, memory and time in one line."""
         size, count = self.size, len(self.experiments)
         runs = f"{count} runs: " if count > 1 else ""
         about = "at least" if size.least else "about"
@@ -229,7 +230,7 @@ class ResourceEstimate:
 
 
 def estimate_resources(experiments: Sequence[Experiment]) -> ResourceEstimate:
-    """Return the resources of several runs together."""
+    """Return the resources of several runs, at least one, trained side by side."""
     return ResourceEstimate(tuple(experiments), reduce(add, map(size_of, experiments)))
 
 

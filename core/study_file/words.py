@@ -100,7 +100,15 @@ def label_of(key: str) -> str:
 
 
 def value_words(value: Any) -> str:
-    """Return the value of a setting in words: rows of points by their number."""
+    """Return the value of a setting in words: points as their number, without a noun.
+
+    Names get spaces and Greek letters, and numbers their short form.
+
+    >>> value_words(True), value_words(("seed", "m")), value_words([]), value_words(0.5)
+    ('yes', 'seed and m', 'none', '.5')
+    >>> value_words([[0.0, 1.0]] * 14), value_words("two_cones"), value_words("lambda")
+    ('14', 'two cones', '\u03bb')
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple) and len(value) > 1:
@@ -119,6 +127,7 @@ def value_words(value: Any) -> str:
 
 
 def _number(value: Any) -> float | None:
+    """Return a number, or the number that a text is; None for other values."""
     try:
         return None if isinstance(value, bool | list | tuple) else float(value)
     except (TypeError, ValueError):
@@ -126,7 +135,7 @@ def _number(value: Any) -> float | None:
 
 
 def number_names(names: Iterable[str]) -> list[str]:
-    """Return names, numbered if they repeat.
+    """Return names, from the second of equal ones on with a number; empty names stay empty.
 
     >>> number_names(["m = 8", "m = 16", "m = 8"])
     ['m = 8', 'm = 16', 'm = 8 (2)']

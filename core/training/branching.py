@@ -109,7 +109,7 @@ def _default(section: Any, key: str) -> Any:
 
 
 def made_changes(problem: Problem) -> Changes:
-    """Return the changes that a branch records."""
+    """Return the changes that a branch's problem records; empty for other problems."""
     changes: Any = (problem.start.continues or {}).get("changes", {})
     return {key: (before, now) for key, (before, now) in changes.items()}
 
@@ -238,7 +238,7 @@ def check_branch(run: RecordedRun, experiment: Experiment) -> Changes:
 
 
 def _note_restart(problem: Problem, index: int) -> Problem:
-    """Note in the start which state a changed dynamics restarts."""
+    """Return the problem with a note in its start about the state that a new dynamics restarts."""
     start, dynamics = problem.start, problem.experiment.dynamics
     words = dynamics.describe_restart(problem.network.fixed_features)
     # A flow's state is its step length, which does not affect the trajectory.
@@ -252,7 +252,7 @@ def _note_restart(problem: Problem, index: int) -> Problem:
 def _restart_problem(
     run: RecordedRun, index: int, problem: Problem, facts: Mapping[str, object]
 ) -> Problem:
-    """Return a problem of other labels or another network, which starts at the frame."""
+    """Return the prepared problem of other labels or another network, whose origin is the frame."""
     from core.dynamics.registry import prepare  # loads numba
 
     flat, time = np.array(run.parameters(index)), float(run.log10_time[index])
@@ -386,7 +386,7 @@ def _allowed_text(problem: Problem, arrays: Mapping[str, Array]) -> str:
 
 
 def _kinds_of(problem: Problem, arrays: Mapping[str, Array]) -> Iterator[str]:
-    """Yield the other kinds of networks that such weights fit."""
+    """Yield the other kinds of networks that compute the same function with these weights."""
     for kind, network in NETWORKS.items():
         if kind == problem.network.kind:
             continue

@@ -49,9 +49,9 @@ class FinishReason(Enum):
 class Status:
     """Consistent snapshot of a run.
 
-    `committed` is the last safe frame, -1 before the first. `notes` are all sentences of the
-    dynamics so far, in order: `details` has only the latest. `path` is the file of a run that has
-    ended: beside its place, if that keeps an older, finished run.
+    `committed` is the last safe frame, -1 before the first. `notes` are the last sentences of the
+    dynamics so far, in order; `details` has only the latest. `path` is the file of a run that has
+    ended: another than the requested one, if that contains an older, finished run.
     """
 
     state: RunState = RunState.IDLE
@@ -111,7 +111,7 @@ class Control:
             self._changed.notify_all()
 
     def wait_while_paused(self, seconds: float) -> None:
-        """Sleep until resumed or stopped, at most so many seconds."""
+        """Sleep until resumed or stopped, for `seconds` at most."""
         with self._changed:
             self._changed.wait_for(lambda: self._stop or not self._pause, timeout=seconds)
 
@@ -132,6 +132,7 @@ class Control:
             return self._status
 
     def _add_note(self, note: str) -> None:
+        """Append a new sentence to the notes, of which the last `MOST_NOTES` stay."""
         notes = self._status.notes
         if note and note not in notes:
             self._status = replace(self._status, notes=(*notes, note)[-MOST_NOTES:])

@@ -66,6 +66,7 @@ class ShippedRecording:
 
 
 def _header(file: Traversable) -> dict[str, Any]:
+    """Return the JSON values in a recording's first line."""
     with file.open("rb") as stream:
         header: dict[str, Any] = json.loads(stream.readline())
     return header
@@ -84,7 +85,7 @@ def file_of(experiment: Experiment) -> Traversable | None:
 
 
 def read(file: Traversable) -> ShippedRecording:
-    """Read a shipped recording."""
+    """Return the content of a shipped recording's file, decompressed."""
     header = _header(file)
     content = file.read_bytes().partition(b"\n")[2]
     with np.load(io.BytesIO(bz2.decompress(content)), allow_pickle=False) as arrays:

@@ -95,6 +95,7 @@ class PaceWatch:
         return sentence
 
     def _sentence(self, seconds: float) -> str:
+        """Return the sentence of a run that needs an hour or more; "" for others."""
         time_left = self._log_time_left(seconds) if self._log_time else self._steps_left(seconds)
         if not time_left >= LONG:  # false for NaN: the pace is unknown
             return ""
@@ -107,12 +108,14 @@ class PaceWatch:
         )
 
     def _steps_left(self, seconds: float) -> float:
+        """Return the seconds to the end by equal steps, after so many seconds; NaN if unknown."""
         now = self._samples[-1][1]
         ratio = 10.0 ** (self._start - now)  # relative to the present t, which may exceed float64
         decades = min(self._end - now, 300.0)
         return seconds * (10.0**decades - 1.0) / (1.0 - ratio) if ratio < 1.0 else math.nan
 
     def _log_time_left(self, seconds: float) -> float:
+        """Return the seconds to the end in log time, after so many seconds; NaN if unknown."""
         (first, before), (middle, previous), (_, now) = self._samples[-3:]
         doublings = math.log2(seconds / middle)
         gain, left = (now - previous) / doublings, self._end - now
@@ -137,6 +140,7 @@ def data_note(problem: Problem) -> str:
 
 
 def watch_of(problem: Problem) -> PaceWatch:
+    """Return the detector of a problem; its advice is to rescale the data, if they need it."""
     experiment = problem.experiment
     dynamics = experiment.dynamics
     remedy = experiment.data.rescaling if data_note(problem) else LOWER
@@ -147,9 +151,9 @@ def watch_of(problem: Problem) -> PaceWatch:
 
 
 def wait_for_kernels(problem: Problem, control: Control, report: Callable[[str], object]) -> None:
-    """Compile the kernels of a problem in another process, until the run is stopped.
+    """Compile the kernels that a problem lacks in another process, and wait for them.
 
-    Frames never depend on which kernels were compiled before.
+    Returns early if the run is stopped. Frames never depend on which kernels were compiled before.
 
     Parameters
     ----------
@@ -158,7 +162,7 @@ def wait_for_kernels(problem: Problem, control: Control, report: Callable[[str],
     control : Control
         Stops the wait.
     report : callable
-        Called with a sentence about the wait.
+        Called with a sentence, if kernels are missing.
     """
     lacking = kernel_groups.missing_groups(groups_of(problem.experiment))
     if not lacking:
@@ -268,7 +272,7 @@ def _attend(dynamics: Integrator, sink: Recorder, control: Control) -> Iterator[
 
 
 def _record_chunk(chunk: Chunk, sink: Recorder, control: Control) -> FinishReason | None:
-    """Write, then publish; return the reason if this was the last chunk."""
+    """Write a chunk, then publish it; return the finish reason if this was the last chunk."""
     # Only frames on disk are published: a crash loses nothing that was shown.
     committed = sink.append(chunk.frames) if chunk.frames else control.status.committed
     if chunk.event is not None:
@@ -293,6 +297,10 @@ def _add_notes(notes: Sequence[str], sink: Recorder, control: Control) -> None:
 def _finish_recording(
     sink: Recorder, dynamics: Integrator, control: Control, reason: FinishReason
 ) -> None:
+    """Save the last state, finish the file, and publish the final status.
+
+    Raises DiskError, after publishing DISK_FULL.
+    """
     control.publish(state=RunState.FINISHING)
     try:
         sink.save_state(dynamics.state())
