@@ -85,7 +85,7 @@ def lost_sentence(run: OpenRun, problem: str = "") -> str:
     if run.data is None or run.data.run.frames == 0:
         return words
     frames = run.data.run.frames  # frames in the file; some may not have been read for display yet
-    end = time_text(float(run.data.run.log10_time[frames - 1]))
+    end = time_text(float(run.data.run.log10_time[frames - 1]), run.data.run.counts_steps)
     stay = "is" if frames == 1 else "are"
     return f"{words} {_count(frames)} up to {end} {stay} safe."
 

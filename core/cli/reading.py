@@ -104,7 +104,7 @@ def info(arguments: argparse.Namespace) -> int:
     for name, value in values["scalars"].items():
         print_line(f"  {name:<18} {value:.6g}")
     for note in values.get("notes", ()):
-        print_line(f"  note at {time_text(note['log10_time'])}: {note['text']}")
+        print_line(f"  note at {time_text(note['log10_time'], steps is not None)}: {note['text']}")
     for frame, kind, payload in events:
         details = ", ".join(f"{key} {value}" for key, value in payload.items())
         print_line(f"  after frame {frame}: {kind} ({details})")
@@ -219,7 +219,7 @@ def _notes_table(arguments: argparse.Namespace, out: Path) -> int:
 
 
 def _note_row(run: Run, note: MomentNote) -> tuple[Any, ...]:
-    """Return a note with the last frame at its moment or before."""
+    """Return the row of a note in `NOTE_COLUMNS`, with the last frame not after its moment."""
     times = run.log10_time[: run.frames]
     frame = max(int(np.searchsorted(times, note.log10_time + 1e-9, side="right")) - 1, 0)
     step = int(run.steps[frame]) if run.frames else ""
@@ -238,6 +238,7 @@ def quote_formula(text: str) -> str:
 
 
 def _sweep_table(folder: Path, out: Path, means: bool) -> int:
+    """Write the cells of the one sweep in a folder, or their means over seeds; return 0."""
     from core.studies.cell_table import check_table, rows_of, write_means
     from core.studies.cell_table import write_table as write_cells
     from core.sweep.folder import existing_sweeps

@@ -77,4 +77,5 @@ def left_words(run: Run) -> str:
     words = "the recording was interrupted (its process is gone)"
     if run.frames == 0:
         return f"{words}; it has no frames"
-    return f"{words}; frames up to {time_text(float(run.log10_time[run.frames - 1]))} are safe"
+    end = time_text(float(run.log10_time[run.frames - 1]), run.counts_steps)
+    return f"{words}; frames up to {end} are safe"

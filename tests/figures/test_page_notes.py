@@ -15,6 +15,7 @@ from core.figures.page import PageOptions, page_html
 from core.library.entry import MomentNote
 from core.library.run_notes import change_about
 from core.runs import open_run
+from core.runs.settings import left_words
 from tests.recording import recorded
 from tests.support.browser import browser, browser_path
 from tests.support.made_up_figures import two_runs
@@ -50,7 +51,9 @@ def test_notes_are_listed_in_the_order_of_time() -> None:
     assert times[notes[1]["at"]] == words(whole["moments"][frame])
 
 
-def test_notes_of_a_run_that_counts_steps_name_steps(tmp_path: Path) -> None:
+def test_notes_of_a_run_that_counts_steps_name_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As the moments of its page do; of a flow they name times."""
     path, generator = tmp_path / "a.msrun", np.random.default_rng(0)
     x, y = generator.standard_normal((12, 3)), np.where(np.arange(12) % 3, 1.0, -1.0)
@@ -64,6 +67,10 @@ def test_notes_of_a_run_that_counts_steps_name_steps(tmp_path: Path) -> None:
             data = page_of([one], ("norms",), notes=(NOTES[:1],))
             assert words(data["notes"][0]["time"]).startswith(word)
             assert words(data["moments"][-1]).startswith(word)
+        assert left_words(run).endswith("; frames up to step 5 are safe")
+    change_about(path, lambda about: replace(about, moments=NOTES[:1]))
+    assert main(["info", str(path)]) == 0
+    assert "  note at step 3: 10^2 examples" in capsys.readouterr().out
 
 
 def test_a_page_without_notes_has_no_list() -> None:
