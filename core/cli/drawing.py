@@ -70,7 +70,7 @@ def run_files(target: str, stack: ExitStack, quiet: bool) -> list[Path]:
 
 
 def open_all(arguments: argparse.Namespace, stack: ExitStack) -> list[Run]:
-    """Open all runs of all targets.
+    """Open all runs of all targets; the target of a study trains it first.
 
     Parameters
     ----------

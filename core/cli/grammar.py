@@ -132,7 +132,7 @@ def add_hunt_command(commands: Any) -> None:
     command.add_argument("study", metavar="STUDY|FILE.toml")
     _add_objective_options(command)
     _add_hunt_limits(command)
-    _add_drawing_commands(command)
+    _add_hunt_outputs(command)
 
 
 def _add_objective_options(command: Parser) -> None:
@@ -170,6 +170,7 @@ def _add_objective_options(command: Parser) -> None:
 
 
 def _add_hunt_limits(command: Parser) -> None:
+    """Add the options of how many runs a hunt makes, and from which seeds."""
     command.add_argument(
         "--budget",
         default=None,
@@ -198,7 +199,8 @@ def _add_hunt_limits(command: Parser) -> None:
     )
 
 
-def _add_drawing_commands(command: Parser) -> None:
+def _add_hunt_outputs(command: Parser) -> None:
+    """Add the options of what a hunt writes, and those of every training."""
     command.add_argument(
         "--output",
         default="hunts",

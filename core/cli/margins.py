@@ -78,7 +78,7 @@ def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]
 
 
 def _drop_equal(problems: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
-    """Return the first problem of each set of equal margins."""
+    """Return the first of the problems that have the same reference margins."""
     from core.reference.registry import references_of
 
     by_key: dict[tuple[tuple[str, str], ...], tuple[str, Problem]] = {}
@@ -205,7 +205,7 @@ MOST_SHOWN = 4  # coordinates of a direction; JSON has all
 
 
 def directions(arguments: argparse.Namespace) -> int:
-    """Print every extremal vector of each distinct problem, from the least G to the largest."""
+    """Print every extremal vector of each distinct problem, by increasing G; return 0."""
     from core.network.parametrisation import TwoLayer
     from core.reference.extremal import extremal_vectors
 
@@ -251,7 +251,7 @@ def check_has_vectors(problem: Problem, name: str) -> None:
 
 
 def vector_as_json(one: Any, problem: Problem) -> dict[str, Any]:
-    """Return the fields of `python -m core directions --json`; `signs` are those of <u, x_k>."""
+    """Return an extremal vector's fields in `directions --json`; `signs` are those of <u, x_k>."""
     u, D = (_in_full(problem, vector).tolist() for vector in (one.u, one.D))
     counts = {"active": int((one.signs > 0).sum()), "border": int((one.signs == 0).sum())}
     result = {"kind": one.kind, "G": one.value, "length": abs(one.value)}
@@ -302,6 +302,7 @@ def limit(arguments: argparse.Namespace) -> int:
 
 
 def _limit_of(run: Run, time: float | None, arguments: argparse.Namespace) -> Any:
+    """Compute the bracket of the final margin at the last frame not after log10 t = `time`."""
     from core.figures.scene import last_frame
     from core.observables.final_margin import PROVED, final_margin, refusal
     from core.reference.registry import references_of
@@ -373,7 +374,7 @@ def _line(text: str) -> None:
 
 
 def time_of(text: str | None, option: str) -> float | None:
-    """Return log10 t of an option."""
+    """Return log10 t of an option's text; None without a text. InputError if it is no time."""
     if text is None:
         return None
     if (time := parse_time(text)) is None:

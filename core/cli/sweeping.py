@@ -57,7 +57,7 @@ def run_sweep(
     table: Path | None = None,
     prints: bool = True,
 ) -> tuple[int, Plan]:
-    """Run the remaining cells of a study.
+    """Run the cells of a study that have no finished run file yet.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def run_sweep(
     folder : Path
         Folder of run files.
     size : str or None
-        Name of the size.
+        Name of the size, "quick" or "paper"; None for the study's own.
     options : argparse.Namespace
         Options of commands with sweeps: force, quiet, jobs, cluster, together.
     table : Path, optional
@@ -77,7 +77,12 @@ def run_sweep(
     Returns
     -------
     int, Plan
-        Exit status, and the plan with its ledger. Raises InputError if no cell can be run.
+        Exit status (130, 1, 3 or 0), and the plan with its ledger.
+
+    Raises
+    ------
+    InputError
+        No cell can be run.
     """
     if table is not None:
         check_table(table)
@@ -109,6 +114,7 @@ def run_sweep(
 
 
 def _words(status: SweepStatus) -> str:
+    """Return the text beside the progress bar."""
     if status.compiling:
         return "compiling kernels"
     if status.lacks_workers:
@@ -120,6 +126,7 @@ def _words(status: SweepStatus) -> str:
 
 
 def _report(sweep: Plan, status: SweepStatus, prints: bool) -> None:
+    """Print the failed cells, with `prints` the run files of the others, and an interruption."""
     for name, path in sweep.paths.items():
         entry = sweep.ledger.entries.get(name)
         if entry is not None and entry.row.state == "failed":
@@ -135,7 +142,7 @@ def _report(sweep: Plan, status: SweepStatus, prints: bool) -> None:
 
 
 def _code(sweep: Plan, status: SweepStatus) -> int:
-    """Return the exit status of a sweep."""
+    """Return 130 for an interrupted sweep, 1 if a cell failed, 3 if one diverged, else 0."""
     if status.stopped:
         return INTERRUPTED
     rows = [entry.row for entry in sweep.ledger.entries.values()]
@@ -151,7 +158,7 @@ INDENT = " " * 4  # of a claim's source, under its line
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Print every claim with its verdict; return 1 if one is refuted."""
+    """Print every claim with its verdict; return 1 if one is refuted, or a cell failed."""
     target = Path(arguments.target)
     # A folder with a study's name does not hide the study; `./NAME` means the folder.
     if target.is_dir() and arguments.target not in shipped_ids():
@@ -175,7 +182,7 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[JudgedClaim]]:
-    """Train a study and judge its claims; return exit status and verdicts."""
+    """Train a study and judge its claims; return the sweep's exit status and the verdicts."""
     from core.sweep.folder import judged_rows
 
     size = arguments.size or "quick"
@@ -192,7 +199,10 @@ def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[JudgedClaim
 
 
 def _checked_folder(folder: Path, size: str | None) -> tuple[int, list[JudgedClaim]]:
-    """Judge the claims of the sweeps in a folder; return exit status and verdicts."""
+    """Judge the claims of the sweeps in a folder.
+
+    Returns 1 if a cell has failed, else 0, and the verdicts.
+    """
     from core.sweep.folder import existing_sweeps, judged_in
 
     claims, status = [], 0

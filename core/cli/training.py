@@ -34,10 +34,7 @@ EXIT = {
 
 
 def check_target(path: Path, force: bool) -> None:
-    """Refuse an existing run file before training.
-
-    Raises InputError without --force.
-    """
+    """Raise InputError if a run file exists, unless `force`."""
     if path.exists() and not force:
         raise InputError(
             f"The run file {path} already exists; overwrite it with --force, or choose another "
@@ -57,16 +54,17 @@ def train(
     path : Path
         Run file.
     force : bool
-        Replace an existing file.
+        Replace an existing file when the run has completed; InputError without it.
     bar : Bar
-        Progress.
+        Progress; notes of the dynamics are printed above it.
     control : Control
-        Stopped by the first signal.
+        Stopped by the first Ctrl-C or SIGTERM.
 
     Returns
     -------
     Status, Path
-        Last status, and the file of the run, which is another one beside an older run.
+        Last status, and the file of the run. It has another name than `path` if that contains an
+        earlier finished run, and this run was cut off.
     """
     from core.training.trajectory import record, wait_for_kernels
 
@@ -85,7 +83,7 @@ def train(
 
 
 def run_study(arguments: argparse.Namespace) -> int:
-    """Train every cell of a study, and print the run files."""
+    """Train every cell of a study, and print the run files; return the exit status."""
     study = load_study(arguments.study)
     # Check once, naming the study file; `resolve_problem` would refuse it again for every cell.
     check_code(study, arguments.study, files=False)
@@ -110,7 +108,7 @@ def run_study(arguments: argparse.Namespace) -> int:
 def record_cells(
     study: Study, folder: Path, force: bool, quiet: bool, lists_files: bool = True
 ) -> int:
-    """Train the cells one after another.
+    """Train the cells one after another; stop after a cancelled one.
 
     Parameters
     ----------
@@ -128,7 +126,12 @@ def record_cells(
     Returns
     -------
     int
-        Worst exit status of all.
+        Exit status: 130 if cancelled, else 1 if a cell failed, 3 if one diverged, or 0.
+
+    Raises
+    ------
+    InputError
+        A file exists, cells do not fit on this machine, or their input is wrong; before training.
     """
     paths = [*run_paths(study, folder).values()]
     for path in paths:
@@ -149,6 +152,7 @@ def record_cells(
 def _record_one(
     problem: Problem, path: Path, force: bool, quiet: bool, lists_files: bool = True
 ) -> int:
+    """Record a problem with a progress bar, report how it ended, and return the exit status."""
     frames = problem.experiment.recording.frames
     size = estimated_bytes(problem, frames)
     label = path.name.removesuffix(".msrun")
@@ -173,7 +177,7 @@ def report(status: Status, path: Path) -> None:
 
 
 def continue_run(arguments: argparse.Namespace) -> int:
-    """Continue from a frame of a run, in a new run file."""
+    """Continue from a frame of a run, in a new run file; return the exit status."""
     source = Path(arguments.run)
     with open_run(source) as run:
         problem, index = continue_problem(run, arguments.frame, arguments.settings)
@@ -187,7 +191,7 @@ def continue_run(arguments: argparse.Namespace) -> int:
 
 
 def branch_run(arguments: argparse.Namespace) -> int:
-    """Start at any frame of a run with a change, in a new run file."""
+    """Start at any frame of a run with a change, in a new run file; return the exit status."""
     source = Path(arguments.run)
     with open_run(source) as run:
         index = _moment(run, arguments.at, arguments.frame)
@@ -218,7 +222,10 @@ def _moment(run: RecordedRun, at: str | None, frame: int | None) -> int:
 
 
 def _branch_path(source: Path, out: str | None, index: int, changes: Changes) -> Path:
-    """Return the file of a branch: beside its parent, in a folder, or the named file."""
+    """Return the file of a branch: `out` if it ends in .msrun, else a name in that folder.
+
+    Without `out` the folder is the parent's.
+    """
     if out is not None and out.endswith(RUN):
         return Path(out)
     folder = source.parent if out is None else Path(out)

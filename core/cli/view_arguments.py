@@ -32,14 +32,14 @@ NO_SHARE = "this run has no reference margin to divide its margins by; omit --sh
 
 
 def row_of(text: str, rows: int, option: str) -> tuple[Sequence[int], str]:
-    """Split a text such as 2:3-5 into its rows and the rest.
+    """Split a text such as 2:3-5, about the second run, into its rows and the rest.
 
     Parameters
     ----------
     text : str
         Text with or without a row; without one it is about all rows.
     rows : int
-        Number of rows.
+        Number of rows of the figure, one for each run.
     option : str
         Option, for errors.
 
@@ -47,6 +47,11 @@ def row_of(text: str, rows: int, option: str) -> tuple[Sequence[int], str]:
     -------
     sequence of int, str
         Rows, counted from 0, and the rest of the text.
+
+    Raises
+    ------
+    InputError
+        No run has this number.
     """
     if not (match := ROW.fullmatch(text)):
         return range(rows), text
@@ -57,7 +62,7 @@ def row_of(text: str, rows: int, option: str) -> tuple[Sequence[int], str]:
 
 
 def sheet_of(arguments: argparse.Namespace) -> PageSize:
-    """Return the paper of a figure."""
+    """Return the page of a figure: size, fonts, letters and caption."""
     width, height = (None, None) if arguments.size is None else parse_size(arguments.size)
     return PageSize(width, height, arguments.font, arguments.letters, not arguments.no_caption)
 
@@ -110,6 +115,7 @@ def make_view_options(arguments: argparse.Namespace, runs: Sequence[Run]) -> Vie
 
 
 def _regions(text: str, count: int) -> Iterator[Region]:
+    """Yield the zoomed region of each row in [ROW:]PANEL=LEFT,RIGHT,BOTTOM,TOP, of `count` rows."""
     rows, numbers_text = row_of(text, count, "--zoom")
     panel, _, numbers = numbers_text.partition("=")
     try:
@@ -124,6 +130,7 @@ def _regions(text: str, count: int) -> Iterator[Region]:
 
 
 def _nodes(text: str, runs: Sequence[Run], option: str) -> frozenset[int]:
+    """Return the neurons in a text such as 3-5. InputError if the widest run has none of them."""
     try:
         nodes = parse_nodes(text)
     except ValueError as error:
@@ -170,7 +177,7 @@ def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSe
 def _select_nodes(
     text: str, runs: Sequence[Run], saved_sets: Sequence[dict[str, NodeSet]]
 ) -> list[NodeSet | None]:
-    """Return a named set, or given neurons, in some runs."""
+    """Return each run's saved set of this name; without any, the neurons in the text."""
     sets_of_name = [sets.get(text) for sets in saved_sets]
     if any(sets_of_name):
         return sets_of_name
@@ -195,9 +202,10 @@ def theory_of(
 ) -> tuple[
     list[tuple[ReferenceMargin, ...]], tuple[tuple[BoundCurve, ...], ...], tuple[Promise, ...]
 ]:
-    """Return the margins of --margins, the bounds of --bound, and the promises of --share.
+    """Compute the margins of --margins, the bounds of --bound, and the promises of --share.
 
-    Each has an entry for each run, or none if not requested.
+    Each has an entry for each run, or none if not requested. Raises InputError for margins that
+    the runs do not have.
     """
     requested_names = arguments.margins or NONE
     if requested_names == NONE and not arguments.bound:
@@ -229,7 +237,7 @@ def theory_of(
 def promises_of(
     runs: Sequence[Run], quiet: bool, limit: float = MARGIN_SECONDS
 ) -> tuple[Promise, ...]:
-    """Return the reference margin by which the margins of each run are divided.
+    """Compute the reference margin by which the margins of each run are divided.
 
     Parameters
     ----------
@@ -279,7 +287,7 @@ def _promise(run: Run, margins: Iterable[ReferenceMargin]) -> Promise:
 def _bounds(
     arguments: argparse.Namespace, run: Run, margins: Sequence[ReferenceMargin]
 ) -> tuple[BoundCurve, ...]:
-    """Return the bounds of --bound for a run."""
+    """Return the drawable bounds of --bound for a run; keys without one are left out."""
     from core.theorems.registry import assess_all
 
     if not arguments.bound:

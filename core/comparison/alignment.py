@@ -23,8 +23,9 @@ Array = NDArray[np.float64]
 class RunTraces:
     """Compared part of a run: T frames, log10 t (T,), steps (T,), values (T,) by observable.
 
-    `family` identifies its settings but for the seeds; `most` is the upper bound of its hard margin
-    by gamma_gl, NaN if unknown. `counts_steps`: t is the number of steps.
+    `label` names the run, and `family` its settings but for the seeds; "" if seeds alone differ.
+    `most` is the upper bound of its hard margin by gamma_gl, NaN if unknown. `counts_steps`: t is
+    the number of steps.
     """
 
     label: str
@@ -36,7 +37,7 @@ class RunTraces:
     counts_steps: bool = False
 
     def select_frames(self, mask: NDArray[np.bool_]) -> RunTraces:
-        """Return the run at the frames of a mask (T,)."""
+        """Return the traces at the frames where a mask (T,) is True."""
         values = {name: values[mask] for name, values in self.values.items()}
         times, steps = self.log10_time[mask], self.steps[mask]
         return replace(self, log10_time=times, steps=steps, values=values)
@@ -45,9 +46,10 @@ class RunTraces:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedNodes:
-    """A run at one moment: a number of each of its m neurons, sorted, (m,).
+    """A run at one moment: a number of each of its m neurons, `values` (at most m,), increasing.
 
-    Neurons without a number are left out. `label` and `family` are those of Traced.
+    Neurons without a finite number are left out. `label`, `family` and `counts_steps` are those of
+    RunTraces.
     """
 
     label: str

@@ -48,7 +48,10 @@ class ComparedLine:
     high: Array = field(default_factory=lambda: np.empty(0))
 
     def owner(self, kind: str) -> int:
-        """Return the number of the run that gives the line its colour."""
+        """Return the number of the run that gives the line its colour, for a key of KINDS.
+
+        In "differences" the run from which the first one is subtracted, else the first member.
+        """
         return self.members[-1 if kind == "differences" else 0]
 
     @property
@@ -59,10 +62,10 @@ class ComparedLine:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Lines of runs, and sentences about missing or special comparisons.
+    """Lines of runs, and sentences (`notes`) about missing or special comparisons.
 
-    Neurons are compared at a moment, inf for the end of each run. `steps`: t counts the steps of
-    all runs. `shades`: colour of each run, in their order if empty.
+    Neurons are compared at `log10_time`, inf for the end of each run. `steps`: t counts the steps
+    of all runs. `shades`: colour of each run, in their order if empty.
     """
 
     question: CompareQuestion
@@ -85,7 +88,7 @@ class Comparison:
 
     @property
     def moment(self) -> str:
-        """Moment of neurons in words, such as "t = 316"; empty for comparisons over time."""
+        """Moment of neurons in words: "t = 316", or "the end"; empty for comparisons over time."""
         if not self.question.is_by_rank:
             return ""
         ended = self.log10_time == float("inf")
@@ -181,7 +184,7 @@ def _answer(
     curves: Sequence[tuple[Array, Array]],
     notes: list[str],
 ) -> Comparison:
-    """Return the lines of some curves, one of each run, by the kind of the question."""
+    """Return the comparison of curves (places, values), one of each run; may add to `notes`."""
     if question.kind == "differences":
         lines = _differences(question, runs, curves, notes)
     elif question.kind == "bands":
@@ -212,7 +215,7 @@ def _why_not_subtractable(
     curve: tuple[Array, Array],
     further: tuple[Array, Array],
 ) -> str:
-    """Return why a run cannot be subtracted from another one."""
+    """Return a sentence: two runs have no place on the axis in common, with their ranges."""
     words = f"{first.label} and {second.label} have no {AGAINST[against]} in common"
     if not (curve[0].size and further[0].size):
         return f"{words}."
@@ -227,7 +230,7 @@ def _differences(
     curves: Sequence[tuple[Array, Array]],
     notes: list[str],
 ) -> list[ComparedLine]:
-    """Return each run less the first one, where both have values."""
+    """Return each run less the first one, where both have values; note those without a line."""
     lines = []
     for k in range(1, len(runs)):
         places = _common((curves[0], curves[k]))
@@ -247,7 +250,10 @@ def _bands(
     curves: Sequence[tuple[Array, Array]],
     notes: list[str],
 ) -> list[ComparedLine]:
-    """Return one line with a band for each family of runs, where all of them have values."""
+    """Return a line with a band for each family of runs, where all its runs have values.
+
+    Adds to `notes` for families without a common place, or with one run each.
+    """
     families: dict[str, list[int]] = {}
     for k, run in enumerate(runs):
         families.setdefault(run.family, []).append(k)
@@ -276,7 +282,10 @@ def _bands(
 
 
 def table(comparisons: Sequence[Comparison]) -> str:
-    """Return CSV with a row for each place of each line; `low` and `high` are those of bands."""
+    """Return CSV with a row for each place of each line; `low` and `high` are empty without band.
+
+    Places are the numbers on the axis of the first comparison.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     against = comparisons[0].question.against if comparisons else "log10_time"

@@ -129,7 +129,7 @@ def setting_of(factor: str, text: str, settings: Settings) -> str:
 
 
 def same_number(value: object, text: str) -> bool:
-    """Return True if a setting has the number that a file's name has."""
+    """Return True if a setting is a number, equal to that of a text in a file's name."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:
@@ -148,7 +148,7 @@ def variant_words(name: str) -> str:
 
 
 def setting_text(value: object) -> str:
-    """Return a value as a text that is equal for equal values."""
+    """Return a value as one line of text, equal for equal values; `ABSENT` for None."""
     if value is None or value == NOT_RECORDED:
         return ABSENT if value is None else NOT_RECORDED
     return " ".join(value_text(value).split())
@@ -195,6 +195,7 @@ def _add_lineage(
 
 
 def _continuation_text(run: RunDescription) -> str:
+    """Return "continued from ..." of a run that continues another one unchanged, else ""."""
     return f"continued from {run.continued}" if run.continued else ""
 
 
@@ -218,7 +219,10 @@ def _words(runs: Sequence[RunDescription], branched: bool) -> list[str]:
 
 
 def _name_alone(run: RunDescription, branched: bool) -> str:
-    """Return the title or width of a run whose study varies nothing."""
+    """Return the title, else the width, of a run whose study varies nothing; "" without both.
+
+    Beside branches (`branched`) the width comes first.
+    """
     title, width = shorten(run.title), _width(run)
     return (width or title) if branched else (title or width)
 
@@ -255,5 +259,5 @@ def naming_keys(runs: Sequence[RunDescription]) -> list[str]:
 
 
 def _count(runs: Sequence[RunDescription], keys: Sequence[str]) -> int:
-    """Return how many runs some settings distinguish."""
+    """Return how many different values some settings have together."""
     return len({tuple(run.texts.get(key, ABSENT) for key in keys) for run in runs})

@@ -59,7 +59,7 @@ class Differing:
     shades: tuple[Shade, ...]
 
     def select_runs(self, places: Sequence[int]) -> Differing:
-        """Return the rows of some runs, with unchanged names and colours."""
+        """Return the rows of the runs with these indices, with unchanged names and colours."""
         return Differing(
             self.keys,
             tuple(self.rows[k] for k in places),
@@ -143,7 +143,10 @@ NO_SHARE = "gamma_gl of this run's data is not known yet; compute it, or choose 
 
 
 def most_of(run: Run) -> float:
-    """Return the hard margin's upper bound by a saved gamma_gl; NaN without one."""
+    """Return the largest hard margin that the saved gamma_gl of a run's data allows.
+
+    NaN without a saved one, or where it does not bound the run's margins.
+    """
     reference = REFERENCES[FIRST]
     if not (reference.applies(run.problem) and reference.is_comparable(run.problem)):
         return math.nan
@@ -234,7 +237,7 @@ def compare_runs(
     runs : sequence of Run
         Open runs, two at least.
     progress : callable, optional
-        Called with 1 after each frame of each run.
+        Called with 1 after each frame of each run; not for neurons.
     log10_time : float
         log10 of the time at which neurons are compared; inf for the end of each run.
     differences : Differing, optional
@@ -269,6 +272,7 @@ def compare_runs(
 def _compare_nodes(
     question: CompareQuestion, runs: Sequence[Run], differences: Differing, log10_time: float
 ) -> Comparison:
+    """Compare the neurons of each run at its last frame not after a time, else at its first."""
     ranked = []
     for run, label, family in zip(runs, differences.labels, differences.families, strict=True):
         after = int(np.searchsorted(run.log10_time[: run.frames], log10_time, side="right"))
@@ -277,7 +281,7 @@ def _compare_nodes(
 
 
 def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> RankedNodes:
-    """Return a run by the sorted numbers of its neurons at a frame.
+    """Return a run by the finite numbers of its neurons at a frame, in increasing order.
 
     Parameters
     ----------
@@ -300,7 +304,7 @@ def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> Ranke
 
 
 def traced_of(
-    run: Run, label: str, family: str, values: dict[str, Array], last_log10_time: float
+    run: Run, label: str, family: str, values: dict[str, Array], margin_bound: float
 ) -> RunTraces:
     """Return a run with the values of its first frames.
 
@@ -312,8 +316,8 @@ def traced_of(
         Name of the run, and its name without seeds.
     values : dict of str to array (T,)
         Observables by name; the shortest decides the number of frames.
-    last_log10_time : float
-        Upper bound of the hard margin, or NaN.
+    margin_bound : float
+        Result of `most_of`: upper bound of the hard margin, or NaN.
 
     Returns
     -------
@@ -322,4 +326,4 @@ def traced_of(
     frames = min((one.size for one in values.values()), default=0)
     times = np.asarray(run.log10_time[:frames], dtype=np.float64)
     steps = np.asarray(run.steps[:frames], dtype=np.float64)
-    return RunTraces(label, family, times, steps, values, last_log10_time, run.counts_steps)
+    return RunTraces(label, family, times, steps, values, margin_bound, run.counts_steps)
