@@ -300,7 +300,7 @@ class Run(ABC):
     @property
     @abstractmethod
     def bytes_on_disk(self) -> int:
-        """Size of the file and of its `-wal`, if any, in bytes."""
+        """Size of the run's own file and of its `-wal`, if any, in bytes."""
 
     @abstractmethod
     def refresh(self) -> int:
@@ -379,7 +379,7 @@ class Run(ABC):
 
     @abstractmethod
     def events(self) -> tuple[Event, ...]:
-        """Return all events, (frame, kind, payload), in order."""
+        """Read and return all committed events, (frame, kind, payload), in order."""
 
     @abstractmethod
     def batch(self) -> AbstractContextManager[None]:

@@ -50,7 +50,7 @@ def regular_file(path: Path) -> Path:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the system's words for an error."""
+    """Return the system's words for an error, else its message."""
     return str(getattr(error, "strerror", None) or error)
 
 

@@ -151,6 +151,7 @@ class RunFile(Run, ABC):
             return read_events(connection)
 
     def _frame(self, index: int) -> tuple[Array, Array | None]:
+        """Return parameters and stored q of a frame, checked by its checksum, through the cache."""
         self._check(index)
         with self._lock:
             frame = self._cache.get(index)
@@ -165,6 +166,7 @@ class RunFile(Run, ABC):
         return frame
 
     def _check(self, index: int) -> None:
+        """Raise IndexError unless the run has a frame of this index."""
         if not 0 <= index < self.frames:
             raise IndexError(f"frame {index} of {self.path}, which has {self.frames}")
 
@@ -235,6 +237,7 @@ class RunFile(Run, ABC):
                 self._make_way()
 
     def _make_way(self) -> None:
+        """Close the connection if a recorder may need the file for itself."""
         if self._connection is not None and self._connection.to_be_reopened():
             self._drop(self._connection)
 
@@ -243,6 +246,7 @@ class RunFile(Run, ABC):
         connection.close()
 
     def _connect(self) -> Connection:
+        """Connect to the file. Raises RunFileError if another file has taken its path."""
         # The path may name another file by now: never mix frames of two runs.
         before = self._identity
         if before is not None:
@@ -264,7 +268,7 @@ class RunFile(Run, ABC):
         return connection
 
     def _adopt_new_path(self, known_file: tuple[int, int]) -> None:
-        """Follow the rename of a recording that replaces an old file at its end."""
+        """Set `path` to that of the replaced file, once the run's file has been renamed to it."""
         place = place_of(self.path)
         if place is None or self.path.exists():
             return
@@ -273,7 +277,7 @@ class RunFile(Run, ABC):
                 self.path = place
 
     def _follow_rename(self) -> None:
-        """Take the name of the old file with a recording that has just ended; waits a second."""
+        """Wait at most `RENAME_S` for the rename of a recording that has ended, and follow it."""
         deadline = time.monotonic() + RENAME_S
         while place_of(self.path) is not None and self.path.exists():
             if time.monotonic() > deadline:

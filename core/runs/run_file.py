@@ -152,6 +152,7 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
 
 
 def _dataset(connection: Connection, meta: Meta, arrays: Arrays, real: bool) -> Dataset:
+    """Return the data of a file; labels are checked unless targets are `real`."""
     n, d, k = meta.sizes.n, meta.sizes.d, meta.sizes.k
     x, y = read_shaped(connection, arrays, "x", (n, d)), read_shaped(connection, arrays, "y", (n,))
     x_test = y_test = None

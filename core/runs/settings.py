@@ -65,7 +65,10 @@ def _text(value: Any) -> str:
 
 
 def was_left(run: Run) -> bool:
-    """Return True if a run is unfinished and the process that recorded it is gone."""
+    """Return True if a run is unfinished and the process that recorded it is gone.
+
+    May refresh the run. False if the process is not known to be gone.
+    """
     if not run.is_recording or has_recorder(run.path) is not False:
         return False
     run.refresh()  # a recorder finishes its file before it closes it

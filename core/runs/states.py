@@ -130,11 +130,11 @@ def read_state(connection: Connection, header: RunHeader, frame: int) -> State |
     sizes = header.meta.sizes
     # At most Adam's two moments or the flow's two thetas, its power vector and lambda over
     # examples, and numbers.
-    max_bytes = 2 * header.network.size + 2 * sizes.n * sizes.k + 4096
+    max_values = 2 * header.network.size + 2 * sizes.n * sizes.k + 4096
     state = {}
     for part in parts:
         name = f"{STATE}{frame}_{part}"
-        state[part] = read_array(connection, name, finite=False, largest=max_bytes)
+        state[part] = read_array(connection, name, finite=False, largest=max_values)
         if state[part].ndim != 1:
             raise connection.fault(f"its array {name} is not a list of numbers")
     return state
@@ -146,14 +146,14 @@ def most_earlier(size: int) -> int:
 
 
 def history_bytes(connection: Connection) -> int:
-    """Return the size of the earlier frames' parameters in bytes, without reading them."""
+    """Return the bytes of parameters that a file stores of frames before its start; 0 for none."""
     sql = "SELECT length(data) FROM array WHERE name = ? AND typeof(data) = 'blob'"
     rows = list(connection.query(sql, (f"{HISTORY}parameters",), longest=MAX_BLOB_BYTES))
     return int(rows[0][0]) if rows else 0
 
 
 def read_history(connection: Connection, header: RunHeader) -> History | None:
-    """Return the frames before the start; None if the file has none.
+    """Read the frames of earlier runs that a file stores; None if it has none.
 
     Raises RunFileError unless they are in the order of time and fit the run.
     """
