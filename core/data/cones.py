@@ -238,6 +238,7 @@ class TwoConesData(DataSection, Law):
         return axes
 
     def _in_cones(self, generator: Generator, cone: Array) -> Array:
+        """Draw a point (n, d) in each of the cones with these numbers, (n,)."""
         axes = self._axes()[cone.astype(np.int64)]
         sideways, spread = draw_across(generator, axes), math.radians(self.spread)
         # The position in the ball gives the angle, as a fraction of the spread, and its direction.

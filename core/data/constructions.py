@@ -149,6 +149,7 @@ class DyadicData(DataSection, Distribution):
 
     @model_validator(mode="after")
     def _two_each(self) -> DyadicData:
+        """Raise RuleError unless n = 2 d: two examples in each dimension."""
         set_sizes(self, {"n": 2 * self.d}, "the dyadic set has 2 d = {size} examples", "d")
         return self
 

@@ -40,7 +40,7 @@ class Coding:
         return max(len(self.values), 2)
 
     def encode(self, y: Array, where: str) -> Array:
-        """Return the numbers of labels of the same kind.
+        """Return the classes of further labels, which are written like those of the coding.
 
         Parameters
         ----------
@@ -128,7 +128,9 @@ def coding_of(y: Array, where: Where) -> Coding:
 
 
 def note_of(names: Sequence[str]) -> str:
-    r"""Return the class of each label, as a clause.
+    r"""Return the class of each label, in the order of classes, as a clause.
+
+    Long names are cut, and those after the first `MOST_NAMED` are counted.
 
     >>> note_of(["cat", "dog"])
     'cat is \u22121, dog is +1'
@@ -143,6 +145,7 @@ def note_of(names: Sequence[str]) -> str:
 
 
 def _single(where: str, label: str) -> str:
+    """Return the error for data in which all labels are equal."""
     return (
         f"{where} has only the label {label}; a study needs both classes: add examples of the "
         "other, or choose another column or array as the label."
@@ -247,7 +250,7 @@ def class_numbers(y: Array, classes: int, where: str) -> Array:
 
 
 def label_value(text: str) -> float | None:
-    """Return the number that a label is, -1 or 1 for a sign alone; None for a word."""
+    """Return the finite number that a label is, -1 or 1 for a sign alone; None for a word."""
     plain = text.replace(MINUS, "-")
     value = SIGNS.get(plain, number_of(plain))
     return value if value is not None and math.isfinite(value) else None

@@ -50,7 +50,7 @@ class Origin:
 
     @property
     def choose_label(self) -> str:
-        """Way to name the label column, as the end of a sentence."""
+        """Way to name the label column, as the end of an error message."""
         if self.path is None:
             return "begin the text with a line of names, such as x1,x2,y"
         return (

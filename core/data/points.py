@@ -136,6 +136,7 @@ class PointsData(DataSection, Distribution):
 
     @model_validator(mode="after")
     def _sizes(self) -> PointsData:
+        """Set n and d from the points; raise RuleError for others, and for invalid points."""
         if fault := fault_of(self.points, self.real):
             raise RuleError(fault, keys=("points",))
         sizes = {"n": len(self.points), "d": len(self.points[0]) - 1}
