@@ -145,7 +145,7 @@ def note_of(names: Sequence[str]) -> str:
 
 
 def _single(where: str, label: str) -> str:
-    """Return the error for data in which all labels are equal."""
+    """Return the error's sentence for data in which all labels are equal."""
     return (
         f"{where} has only the label {label}; a study needs both classes: add examples of the "
         "other, or choose another column or array as the label."

@@ -279,7 +279,7 @@ class _Lanczos:
         return self._ahead
 
     def _orthogonalise(self, v: Array) -> Array:
-        """Subtract from v its part in all vectors so far; twice, for the rounding of the first."""
+        """Return v without its part in all vectors so far, subtracted twice because of rounding."""
         basis, dual, locked = self._basis[: self.steps], self._dual[: self.steps], self._locked
         for _ in range(2):
             if len(locked):

@@ -46,7 +46,8 @@ class CommitteeNetwork(NetworkSection):
         return 'network.kind = "committee": erf is not homogeneous'
 
     @model_validator(mode="after")
-    def _fits_its_length(self) -> CommitteeNetwork:
+    def _check_overlap(self) -> CommitteeNetwork:
+        """Raise RuleError for an overlap larger than the neurons' length."""
         if self.init == "overlap" and self.overlap > self.scale:
             raise RuleError(
                 f"network.overlap = {self.overlap:g} is larger than the length of the neurons, "

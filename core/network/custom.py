@@ -176,7 +176,8 @@ class CustomNetwork(NetworkSection):
     )
 
     @model_validator(mode="after")
-    def _has_a_file(self) -> CustomNetwork:
+    def _check_file(self) -> CustomNetwork:
+        """Raise RuleError if neither a file nor its text is given."""
         if self.path is None and self.code is None:
             raise RuleError(
                 'network.path is missing; with kind = "custom" name a Python file', keys=("path",)

@@ -239,7 +239,7 @@ class DeepLinear(LinearPredictor):
         return np.asarray(squared_norms(last.T) - squared_norms(W))
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:
-        """Return the neurons of the last hidden layer: sizes, and vectors whose sum is the product.
+        """Return the neurons of the last hidden layer, with sum_j s_j u_j = beta.
 
         Parameters
         ----------

@@ -73,7 +73,7 @@ def angles_of_rows(U: Array) -> Array:
     return np.asarray(2.0 * np.arctan2(differences, sums))
 
 
-def velocities(a: Array, b: Array, C: Array, angles: Array) -> tuple[Array, Array]:
+def relu_slopes(a: Array, b: Array, C: Array, angles: Array) -> tuple[Array, Array]:
     """Return the gradient of the risk in a, and in W as coefficients on all rows.
 
     Parameters
@@ -324,7 +324,7 @@ class ReluTeacher(Teacher):
 
     def gradient(self, a: Array, W: Array) -> tuple[Array, Array]:
         rows, b = np.concatenate([W, self.V]), np.concatenate([a, -self.c])
-        d_a, D = velocities(a, b, rows @ rows.T, angles_of_rows(rows))
+        d_a, D = relu_slopes(a, b, rows @ rows.T, angles_of_rows(rows))
         return d_a, np.asarray(D @ rows)
 
     def order_parameters(

@@ -50,7 +50,8 @@ class SingleIndexNetwork(NetworkSection):
         return 'network.kind = "single_index": f does not depend on |v|'
 
     @model_validator(mode="after")
-    def _is_single(self) -> SingleIndexNetwork:
+    def _check_width(self) -> SingleIndexNetwork:
+        """Raise RuleError for more than one neuron."""
         if self.m not in (1, None):
             raise RuleError(
                 f'network.kind = "single_index" is one neuron, but m = {self.m}; use m = 1',

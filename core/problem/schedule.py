@@ -51,7 +51,10 @@ def extend_horizon(until: float, log10_time: float) -> float:
 
 
 def first_log10_time(lambda_0: float) -> float:
-    """Return the decade of the first frame after t = 0: a tenth of 1/lambda_0, the time scale."""
+    """Return log10 t of the first frame after t = 0: the decade below a tenth of 1/lambda_0.
+
+    Between -8 and 3; -1 for a rate `lambda_0` that is no finite number above 0.
+    """
     if not np.isfinite(lambda_0) or lambda_0 <= 0.0:
         return -1.0
     # 1e-9: rounding may put log10 of a power of ten just below its integer.

@@ -103,7 +103,7 @@ def read_facts(path: Path) -> RunFacts:
         The file cannot be read.
     """
     if is_ours(path) or is_journal_locked(path):
-        raise is_busy(path)
+        raise busy_error(path)
     try:
         _check_wal(path)
         if is_left(path) and not sqlite_companion(path, "-wal").exists():
@@ -130,7 +130,7 @@ def _invalid(path: Path, problem: str) -> InputError:
 
 def _refusal(path: Path, error: sqlite3.OperationalError) -> MarginscopeError:
     if getattr(error, "sqlite_errorcode", 0) & 0xFF in BUSY:
-        return is_busy(path)
+        return busy_error(path)
     text, remedy = explain_refusal(f"to continue {path}", path, error)
     return DiskError(text, remedy=remedy)
 
@@ -230,7 +230,7 @@ def reopen(path: Path, facts: RunFacts, changes: Mapping[str, str]) -> EarlierFi
     """
     with TAKING:
         if is_ours(path):
-            raise is_busy(path)
+            raise busy_error(path)
         hold(path)
     try:
         usable = usable_journals(path.parent)
@@ -251,7 +251,7 @@ def reopen(path: Path, facts: RunFacts, changes: Mapping[str, str]) -> EarlierFi
         raise
 
 
-def is_busy(path: Path) -> InputError:
+def busy_error(path: Path) -> InputError:
     """Return the error for a file that another recording is writing."""
     return InputError(
         f"{path} is being recorded, or is in use by another program; wait until that ends, or "
@@ -263,7 +263,7 @@ def _reopen(
     path: Path, journal: Journal, facts: RunFacts, changes: Mapping[str, str]
 ) -> EarlierFile:
     if is_journal_locked(path):
-        raise is_busy(path)
+        raise busy_error(path)
     connection = connect_to_write(path, journal)
     lock: WriterLock | None = None
     try:
@@ -273,10 +273,10 @@ def _reopen(
             connection.execute(UPDATE_META, ("0", "wal"))  # from here on the file has a journal
         lock = lock_journal(path, journal.suffix)
         if not lock.is_held and is_journal_locked(path):
-            raise is_busy(path)
+            raise busy_error(path)
         connection.execute("BEGIN IMMEDIATE")
         if connection.execute(LAST).fetchone()[0] != facts.frames:
-            raise is_busy(path)
+            raise busy_error(path)
         sums = [row[0] for row in connection.execute("SELECT crc32 FROM frame ORDER BY idx")]
         header = read_wal_header(sqlite_companion(path, "-wal"))
         wal = None if header is None else header.recording
@@ -303,10 +303,10 @@ def _forget_wal(path: Path, connection: sqlite3.Connection) -> None:
     if read_wal_header(sqlite_companion(path, "-wal")) is not None:
         return
     if connection.execute("PRAGMA journal_mode=MEMORY").fetchone()[0] != "memory":
-        raise is_busy(path)
+        raise busy_error(path)
     connection.execute("BEGIN IMMEDIATE")
     # The -wal of another, later recording.
     if read_wal_header(sqlite_companion(path, "-wal")) is not None:
-        raise is_busy(path)
+        raise busy_error(path)
     connection.execute(UPDATE_META, ("null", "wal"))
     connection.execute("COMMIT")

@@ -270,7 +270,10 @@ def earlier_frames(run: RecordedRun, index: int) -> History:
 
 
 def _errors(full_run: Run, frames: list[int]) -> Array | None:
-    """Return the `margin_error` of these frames, each the largest since the one before it."""
+    """Return the `margin_error` of increasing frames, each the largest since the one before it.
+
+    inf where a frame has none, and None where no frame of the run has one.
+    """
     errors = np.full(frames[-1] + 1, np.nan)
     for frame in range(1, errors.size):
         errors[frame] = full_run.diagnostics(frame).get("margin_error", np.nan)
