@@ -62,6 +62,7 @@ def show(*runs: Any, at: Time | None = None, views: str | Sequence[str] | None =
 
 
 def _path(run: Any) -> Path:
+    """Return the absolute path of a run, or of a path. Raises InputError if no such file exists."""
     value = getattr(run, "path", run)
     if not isinstance(value, str | os.PathLike):
         raise InputError(f"{type(run).__name__} is not a run; give a path, a run or a recording.")

@@ -202,6 +202,7 @@ class LiveFileController(QObject):
             self._update(run, past, answer)
 
     def _finish_run(self, run: OpenRun) -> None:
+        """End a run that another program has finished, and emit its path."""
         assert run.data is not None
         run.growth = RecordingState.ENDED
         # As for an opened file: the run ends at its last frame, whatever its horizon.

@@ -146,7 +146,7 @@ class OpenRunController(QObject):
         self._show_data(run)
 
     def on_frames(self, key: int, index: int) -> None:
-        """Read the frames up to an index, which are now in the file."""
+        """Let the next tick read the frames up to an index, which are now in the file."""
         run = self._session.get(key)
         if run is not None:
             self._report_notes(run)

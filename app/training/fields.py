@@ -111,10 +111,12 @@ class Field:
 
     @property
     def label(self) -> str:
+        """Label in the form: a phrase for the name, or the name with spaces."""
         return LABELS.get(self.name, self.name.replace("_", " "))
 
     @property
     def read_only(self) -> bool:
+        """True if the program sets the value, and the user cannot."""
         return self.name in SET_BY_PROGRAM
 
     @property
@@ -352,7 +354,7 @@ def in_words(sentence: str) -> str:
     """
     for phrase, replacement in PHRASES:
         sentence = sentence.replace(phrase, replacement)
-    return KEY.sub(_label, KIND.sub(r"\1 ", OWN.sub("", sentence)))
+    return KEY.sub(_label_of_match, KIND.sub(r"\1 ", OWN.sub("", sentence)))
 
 
 def key_in(sentence: str) -> str:
@@ -365,6 +367,7 @@ def key_in(sentence: str) -> str:
     return f"{match[1]}.{match[2]}" if match else ""
 
 
-def _label(match: re.Match[str]) -> str:
+def _label_of_match(match: re.Match[str]) -> str:
+    """Return the form's label for a matched key; the key itself if no field has it."""
     key = f"{match[1]}.{match[2]}"
     return labels().get(key, match[0])

@@ -300,6 +300,7 @@ class RunView(QWidget):
         return False
 
     def _fit(self) -> None:
+        """Fit the ranges to the frames that are read, unless nothing is shown."""
         data = self.data
         if data is not None and data.frames > 0 and not self._absent:
             self.refit(data)

@@ -31,6 +31,7 @@ def empty_cones(run: Run, index: int) -> float:
 
 
 def _features_of(run: Run) -> tuple[Array, Array]:
+    """Return `known_features` of a law that has them: alpha (r,) and beta (r, d)."""
     features = known_features(run)
     assert features is not None
     return features

@@ -286,6 +286,7 @@ def _names(options: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
 
 
 def _parse_which(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of margins to draw: ("all",) by default, () for None or "none"."""
     names = _names(options, "margins")
     if names is None and "margins" not in options:
         return ("all",)
@@ -293,6 +294,7 @@ def _parse_which(options: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _check_whole_number(name: str, value: Any) -> int:
+    """Return an option as an int. Raises InputError for other than whole numbers."""
     try:
         return index(value)
     except TypeError:
@@ -300,6 +302,7 @@ def _check_whole_number(name: str, value: Any) -> int:
 
 
 def _check_height(value: Any) -> int | None:
+    """Return a height in pixels; None for the default. Raises InputError outside of the range."""
     if value is None:
         return None
     height = _check_whole_number("height", value)

@@ -119,6 +119,11 @@ def rescue(
 def _read_saved(
     writer: RunWriter, sums: Sequence[int], lost_frames: list[int], bare: list[int]
 ) -> Iterator[tuple[int, Frame]]:
+    """Yield the number and content of each saved frame that can be read.
+
+    Append the numbers of others to `lost_frames`, and to `bare` those of frames without dual
+    weights.
+    """
     assert writer.connection is not None
     # Like SQLite's recovery, read a file that is shorter than its header states.
     writer.connection.execute("PRAGMA writable_schema=ON")
