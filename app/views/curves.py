@@ -227,6 +227,7 @@ class CurvesView(TraceView):
         return stack_limits(self.strips)
 
     def _grain(self, line: TraceCurve, value: float) -> float:
+        """Return the difference of values that one pixel of height means in the line's strip."""
         place = next(k for k, one in enumerate(self._lines) if one is line)
         bounds = [self.names.index(bound.view) for bound in self._shown_bounds()]
         strip = self.strips[[*range(len(self.strips)), *bounds][place]]

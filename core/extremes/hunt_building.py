@@ -122,6 +122,7 @@ def table(hunt: Hunt) -> list[dict[str, Any]]:
 
 
 def _row(hunt: Hunt, one: TrialResult, rank: str) -> dict[str, Any]:
+    """Return the row of a run; `rank` is "" without one."""
     cell = hunt.space.cells[one.place]
     file, arrays = hunt.run_file(one.index), hunt.array_file(one.index)
     experiment = cell.experiment

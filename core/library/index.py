@@ -107,6 +107,7 @@ def in_folder(folder: Path, files: dict[str, os.stat_result]) -> Iterator[FoundF
 
 
 def _stamp(status: os.stat_result | None) -> str:
+    """Return a text that changes with a file; "" without one."""
     # Includes the inode: a replacement may have the same size and time.
     if status is None:
         return ""
@@ -221,6 +222,7 @@ class RunIndex:
     # --------------------------------------------------------------------------------- the file
 
     def _write(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Execute a statement for each of some rows."""
         if rows:
             self._do(lambda database: database.executemany(sql, rows))
 
@@ -243,6 +245,7 @@ class RunIndex:
             return None
 
     def _open(self) -> sqlite3.Connection:
+        """Open the file, made if necessary; an index in memory if that is impossible."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():
