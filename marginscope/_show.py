@@ -77,6 +77,7 @@ def _path(run: Any) -> Path:
 
 
 def _time(at: Time) -> str:
+    """Return a time as options read it. Raises InputError for other than numbers and texts."""
     if isinstance(at, bool) or not isinstance(at, str | int | float):
         try:
             at = float(at)  # NumPy scalars

@@ -114,6 +114,7 @@ class Readout(QObject):
         self._timer.stop()
 
     def _tick(self) -> None:
+        """Update stale texts, and stop once nothing is trained."""
         if not self._stale and not self._display.session.live:
             self._timer.stop()
             return
@@ -139,6 +140,7 @@ class Readout(QObject):
         return session.get(selected[0]) if selected else None
 
     def _frame_of(self, run: OpenRun) -> int:
+        """Return the shown frame of a run; -1 for none."""
         runs = self._display.view.runs
         return next((one.frame for one in runs if one.key == run.key), -1)
 

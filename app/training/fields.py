@@ -222,12 +222,14 @@ def _holds_rows(annotation: Any) -> bool:
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    """Return the types of a union other than None; of another type, itself."""
     if get_origin(annotation) in (Union, UnionType):
         return tuple(part for part in get_args(annotation) if part is not type(None))
     return (annotation,)
 
 
 def _choices(annotation: Any) -> tuple[str, ...]:
+    """Return the values of a list of choices; () for a free value."""
     if annotation is bool:
         return TRUTHS
     return get_args(annotation) if get_origin(annotation) is Literal else ()
@@ -313,16 +315,19 @@ def refusal(field: Field, text: str) -> str:
 
 
 def _parts(text: str) -> list[str]:
+    """Return the single values of a typed list, with or without brackets."""
     # A trailing comma marks an axis of one value (`axis_text`).
     inner = text.strip().removeprefix("[").removesuffix("]").strip().rstrip(",;")
     return SEPARATOR.split(inner.strip()) if inner.strip() else []
 
 
 def _truth(text: str) -> Any:
+    """Return True or False for their words, else the text, which the check refuses."""
     return text == TRUTHS[1] if text in TRUTHS else text
 
 
 def _number(text: str) -> Any:
+    """Return an int or float, else the text, which the check refuses."""
     if "_" in text or not text.isascii():  # Python would read these as numbers
         return text
     # int first: float would round a seed of 19 digits.

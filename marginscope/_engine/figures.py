@@ -110,6 +110,7 @@ def _check_names(function: str, names: Iterable[str], allowed: Iterable[str]) ->
 
 
 def options_of(values: Mapping[str, Any]) -> Options:
+    """Return the options of a figure from keyword arguments. Raises InputError for unknown ones."""
     _check_names("figure", values, Options.__dataclass_fields__)
     names = ("panels", "curves", "margins")
     return Options(**{**values, **{k: v for k in names if (v := _names(values, k)) is not None}})
@@ -312,4 +313,5 @@ def _check_height(value: Any) -> int | None:
 
 
 def _height(runs: int, views: int) -> int:
+    """Return the height in pixels of a page 900 wide, at most a screen."""
     return min(AROUND + LINE * runs * -(-views // IN_LINE), MOST)
