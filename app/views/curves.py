@@ -146,7 +146,10 @@ class CurvesView(TraceView):
         self.plot.side.set_strips(())
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
-        """Return the curves in their strips, then the bounds in the strips of their curves."""
+        """Return the curves in their strips, then the bounds in the strips of their curves.
+
+        Also fit the strips to the values, landmarks and bounds that are drawn.
+        """
         from core.figures.margin_curves import landmarks_of  # loaded with the first run
         from core.observables.registry import predictions_of
 

@@ -71,7 +71,10 @@ def run_files(root: Path) -> Iterator[FoundFile]:
 
 
 def list_folder(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
-    """Return the plain files of a folder with their status, and its folders."""
+    """Return status by name of the runs, `-wal` files and notes in a folder, and its folders.
+
+    Both are empty for a folder that cannot be read.
+    """
     files, folders = {}, []
     try:
         with os.scandir(folder) as entries:
@@ -290,6 +293,7 @@ def _row(stamp: str, facts: str, noted: str, about: str, verdicts: str | None) -
 
 
 def _key(path: str) -> bytes:
+    """Return the key of a run in the index."""
     # File names are bytes, not necessarily text.
     return os.fsencode(path)
 

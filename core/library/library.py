@@ -127,7 +127,7 @@ class Library:
         return listing
 
     def _note(self, files: Mapping[str, Places], rows: dict[str, Row], messages: list[str]) -> None:
-        """Read the notes that changed."""
+        """Read the notes that changed into `rows` and the index; add errors to `messages`."""
         changed = {}
         for path, (one, _) in files.items():
             row = rows.get(path)

@@ -85,7 +85,8 @@ def matched_nodes(run: Run) -> Array:
     Returns
     -------
     array (r,) of int
-        For each beta_k, the neuron of sgn(a_j) = sgn(alpha_k) whose sgn(b_j) v_j(0) is nearest.
+        For each beta_k, the neuron of sgn(a_j) = sgn(alpha_k) whose sgn(b_j) v_j(0) has the
+        nearest direction; 0 if no neuron has the sign.
     """
     alpha, beta = _features_of(run)
     parts = run.network.unpack(run.origin)
