@@ -62,6 +62,7 @@ def show(*runs: Any, at: Time | None = None, views: str | Sequence[str] | None =
 
 
 def _path(run: Any) -> Path:
+    """Return the absolute path of a run, or of a path. Raises InputError if no such file exists."""
     value = getattr(run, "path", run)
     if not isinstance(value, str | os.PathLike):
         raise InputError(f"{type(run).__name__} is not a run; give a path, a run or a recording.")
@@ -76,6 +77,7 @@ def _path(run: Any) -> Path:
 
 
 def _time(at: Time) -> str:
+    """Return a time as options read it. Raises InputError for other than numbers and texts."""
     if isinstance(at, bool) or not isinstance(at, str | int | float):
         try:
             at = float(at)  # NumPy scalars

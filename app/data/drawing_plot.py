@@ -176,7 +176,10 @@ class DrawingPlot(QWidget):
         return to_step(value, self.steps()[0 if self.snaps else 1])
 
     def row_at(self, x: float, y: float) -> Row:
-        """Return the point at a place of the axes."""
+        """Return a new point at a place of the axes, rounded, with its label.
+
+        The label is that chosen for new points; on a line, the sign of y.
+        """
         if self._sketch.d == 1:
             return (self.round_coordinate(x), 1.0 if y >= 0.0 else -1.0)
         return (self.round_coordinate(x), self.round_coordinate(y), self.label)
@@ -223,9 +226,11 @@ class DrawingPlot(QWidget):
         return super().eventFilter(watched, event)
 
     def _hit(self, point: QPointF) -> int:
+        """Return the number of the point under the pointer; -1 for none."""
         return self.plot.find_nearest(self.places(self._sketch), point.x(), point.y(), HIT)
 
     def _press(self, event: QMouseEvent) -> bool:
+        """Start a press; the right button flips the label of a point. Return True if used."""
         point, hit = event.position(), self._hit(event.position())
         if self._pressed is not None:  # a second button, pressed while the first is held
             return True
@@ -247,6 +252,7 @@ class DrawingPlot(QWidget):
         return True
 
     def _move(self, event: QMouseEvent) -> None:
+        """Move the held points, or draw a box if none is held, once the press is a drag."""
         assert self._pressed is not None
         point = event.position()
         self._wide = self._wide or (point - self._pressed).manhattanLength() > CLICK_PIXELS
@@ -264,6 +270,7 @@ class DrawingPlot(QWidget):
         self.points_moved.emit(self.shift_selection(self._before, *way), f"pull {self._gestures}")
 
     def _release(self, event: QMouseEvent) -> None:
+        """End a press: keep moved points, select those in the box, or add a point at a click."""
         pressed, self._pressed = self._pressed, None
         assert pressed is not None
         point = event.position()

@@ -18,7 +18,10 @@ Row = tuple[float, ...]
 @final
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """Points of `d` coordinates, 1 or 2, as rows with their labels last, and those selected."""
+    """Points of `d` coordinates, 1 or 2, as rows with labels +-1 last, and the selected ones.
+
+    `selected` are numbers of points.
+    """
 
     points: Points = ()
     d: int = 2
@@ -26,7 +29,7 @@ class Sketch:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """Selected points in order."""
+        """Numbers of the selected points, increasing."""
         return tuple(sorted(self.selected))
 
     def count(self, label: float) -> int:

@@ -196,7 +196,10 @@ class ComparedValues:
         return next((k for k, line in lines if run in line.members), -1)
 
     def values_at(self, cursor: float, runs: int) -> list[float]:
-        """Return the value of each drawn run at the cursor: a median where neurons are compared."""
+        """Return each drawn run's value at the cursor: a median where neurons are compared.
+
+        With differences, the first run is the reference, and its value is NaN.
+        """
         if self.answer.question.is_by_rank:
             every = [*medians(self.answer), math.nan]  # last entry: for runs without a line
             return [every[self.line_of(k)] for k in range(runs)]

@@ -86,6 +86,7 @@ def definition(item: Observable) -> tuple[str, str]:
 
 
 def _define(name: str) -> tuple[str, str]:
+    """Return title and definition of a name; of an unknown one the name itself."""
     return definitions().get(name, (name.replace("_", " "), ""))
 
 
@@ -125,6 +126,7 @@ def _with_deviation(mean: float, deviation: float) -> str:
 
 
 def _degrees(angle: float) -> str:
+    """Return an angle in degrees as text, a dash for NaN."""
     return "\u2013" if math.isnan(angle) else f"{angle:.1f}\u00b0"
 
 

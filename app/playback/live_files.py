@@ -149,6 +149,7 @@ class LiveFileController(QObject):
         return {run.key: run for run in self._display.session if run.is_unfinished}
 
     def _watch(self) -> None:
+        """Poll the unfinished runs, and forget others."""
         runs = self._unfinished_runs()
         new = runs.keys() - self._polls.keys()
         self._polls = {key: self._polls.get(key, PollHistory()) for key in runs}
@@ -168,6 +169,7 @@ class LiveFileController(QObject):
         self._pace()
 
     def _pace(self) -> None:
+        """Poll soon while frames come, and rarely while no file grows."""
         growing = [key for key, run in self._unfinished_runs().items() if run.grows]
         interval = REST_MS
         if growing:
@@ -202,6 +204,7 @@ class LiveFileController(QObject):
             self._update(run, past, answer)
 
     def _finish_run(self, run: OpenRun) -> None:
+        """End a run that another program has finished, and emit its path."""
         assert run.data is not None
         run.growth = RecordingState.ENDED
         # As for an opened file: the run ends at its last frame, whatever its horizon.
@@ -212,6 +215,7 @@ class LiveFileController(QObject):
         self.recording_finished.emit(str(run.path))
 
     def _update(self, run: OpenRun, past: PollHistory, answer: PollResult) -> None:
+        """Show new frames of a run, and what became of its recording."""
         before, run.growth = run.growth, _growth(run, past, answer)
         if answer.written:
             self._open_runs.on_frames(run.key, run.data.run.frames - 1 if run.data else 0)

@@ -146,7 +146,7 @@ class OpenRunController(QObject):
         self._show_data(run)
 
     def on_frames(self, key: int, index: int) -> None:
-        """Read the frames up to an index, which are now in the file."""
+        """Let the next tick read the frames up to an index, which are now in the file."""
         run = self._session.get(key)
         if run is not None:
             self._report_notes(run)
@@ -191,6 +191,7 @@ class OpenRunController(QObject):
             self._refresh()
 
     def _open(self, run: OpenRun, path: Path) -> DisplayData | None:
+        """Open a file for a run; on failure show the reason in the run, and return None."""
         from app.state.display import DisplayData
         from core.runs import open_with_history
 
@@ -239,6 +240,7 @@ class OpenRunController(QObject):
             self._show_data(run)
 
     def _read(self, run: OpenRun) -> None:
+        """Read new frames of a run for a tick, and show them; or why it cannot be read."""
         if run.data is None or run.failure:
             return
         before = run.data.frames, run.data.past.has_unread
@@ -309,6 +311,7 @@ class OpenRunController(QObject):
         self._wake()
 
     def _wake(self) -> None:
+        """Start the ticks if there is something to read, draw or play."""
         if not self._ended and not self._timer.isActive() and self._is_busy():
             # Time during which the timer was stopped does not count as played.
             self._last = time.monotonic()

@@ -114,6 +114,7 @@ class Readout(QObject):
         self._timer.stop()
 
     def _tick(self) -> None:
+        """Update stale texts, and stop once nothing is trained."""
         if not self._stale and not self._display.session.live:
             self._timer.stop()
             return
@@ -139,10 +140,12 @@ class Readout(QObject):
         return session.get(selected[0]) if selected else None
 
     def _frame_of(self, run: OpenRun) -> int:
+        """Return the shown frame of a run; -1 for none."""
         runs = self._display.view.runs
         return next((one.frame for one in runs if one.key == run.key), -1)
 
     def _show_node(self) -> None:
+        """Show the hovered or pinned neuron's numbers at its run's frame, if they may differ."""
         mark = self._display.view.inspected
         run = self._display.session.get(mark[0]) if mark else None
         frame = self._frame_of(run) if run is not None else -1
@@ -194,6 +197,7 @@ class Readout(QObject):
         self._reach = reach
 
     def _group_heading(self, run: OpenRun) -> str:
+        """Return the name of the selection, or "Selection", with the heading of its run."""
         name = self._names(run) if self._names is not None else ""
         return f"{name or 'Selection'} in {run.heading}"
 

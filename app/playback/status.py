@@ -114,6 +114,7 @@ class StatusLine(QWidget):
         self._show()
 
     def _show(self) -> None:
+        """Show the most important text, and all texts in the tooltip."""
         line = self._message or self._work or BETWEEN.join(self._progress) or self._summary
         theorems = f"Theorems: {self._summary}. {CLICK}" if self._summary else ""
         texts = (self._message, self._work, theorems, *self._details)

@@ -47,7 +47,7 @@ ALARM = 13.0  # pixels from the top within which alarms react to clicks
 
 
 def alarm_text(alarm: Alarm, steps: bool = False) -> str:
-    """Write an alarm with its moment; `steps` says that t counts steps."""
+    """Return an alarm with its step and, unless t counts steps, its time."""
     when = "" if steps else f", {raise_powers(time_text(alarm.log10_time))}"
     return f"{alarm.text}\nstep {whole_text(alarm.step)}{when}"
 
@@ -156,10 +156,7 @@ class TimeSlider(QWidget):
             self.update()
 
     def set_alarms(self, alarms: Sequence[Alarm]) -> None:
-        """Show marks where runs are unreliable, grey ones for mere information.
-
-        A click on a mark requests its moment.
-        """
+        """Show marks where runs are unreliable, grey ones for information. A click seeks one."""
         self._alarms = tuple(
             (float(coordinate(a.log10_time)), alarm_text(a, self._steps)) for a in alarms
         )
@@ -182,19 +179,19 @@ class TimeSlider(QWidget):
         self.update()
 
     def set_theorems(self, counts: Sequence[tuple[float, float, int, bool]]) -> None:
-        """Colour the track by how many theorems hold, and by whether one is violated."""
+        """Colour the groove by (first moment, last moment, number of theorems, violated)."""
         if tuple(counts) != self._theorems:
             self._theorems = tuple(counts)
             self.update()
 
     def bookmark_at(self, pixels: float) -> str:
-        """Return the name of the bookmark nearest to a place; "" if none is near."""
+        """Return the name of the bookmark nearest to a position in pixels; "" if none is near."""
         near = [(abs(self.position_of(moment) - pixels), name) for moment, name in self._bookmarks]
         distance, name = min(near, default=(math.inf, ""))
         return name if distance <= NEAR else ""
 
     def alarm_at(self, pixels: float) -> tuple[float, str] | None:
-        """Return moment and text of the alarm nearest to a place, if one is near."""
+        """Return moment and text of the alarm near a position in pixels, or None."""
         near = [one for one in self._alarms if abs(self.position_of(one[0]) - pixels) <= NEAR]
         return min(near, key=lambda one: abs(self.position_of(one[0]) - pixels), default=None)
 
@@ -212,7 +209,7 @@ class TimeSlider(QWidget):
         return MARGIN + self._span.share(moment) * max(self.width() - 2 * MARGIN, 1)
 
     def moment_at(self, pixels: float) -> float:
-        """Return the moment at a place."""
+        """Return the moment at a position, in pixels from the left."""
         return self._span.moment((pixels - MARGIN) / max(self.width() - 2 * MARGIN, 1))
 
     # ------------------------------------------------------------------------------- events
@@ -304,14 +301,14 @@ class TimeSlider(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         middle = MIDDLE
         painter.setPen(Qt.PenStyle.NoPen)
-        self._line(painter, middle, self._span.high, self._palette.grid)
-        self._line(painter, middle, self._span.edge, self._palette.muted)
+        self._paint_groove(painter, middle, self._span.high, self._palette.grid)
+        self._paint_groove(painter, middle, self._span.edge, self._palette.muted)
         self._paint_theorems(painter, middle)
         self._paint_interval(painter, middle)
         if self._empty:
             painter.end()
             return
-        self._labels(painter)
+        self._paint_labels(painter)
         self._paint_bookmarks(painter, middle)
         self.notes.paint(painter, self._palette)
         self._paint_alarms(painter, middle)
@@ -326,14 +323,15 @@ class TimeSlider(QWidget):
             painter.drawEllipse(centre, RADIUS + 2.5, RADIUS + 2.5)
         painter.end()
 
-    def _line(self, painter: QPainter, middle: float, until: float, colour: str) -> None:
+    def _paint_groove(self, painter: QPainter, middle: float, until: float, colour: str) -> None:
+        """Paint the groove up to a moment; `middle` is its height in pixels."""
         painter.setBrush(QColor(colour))
         left, right = self.position_of(self._span.low), self.position_of(until)
         box = QRectF(left, middle - GROOVE / 2, max(right - left, 0.0), GROOVE)
         painter.drawRoundedRect(box, GROOVE / 2, GROOVE / 2)
 
     def _paint_theorems(self, painter: QPainter, middle: float) -> None:
-        """Paint the stripe in the track: the more theorems hold, the stronger its colour."""
+        """Paint the stripe in the groove: stronger where more theorems hold, red at violations."""
         if self._empty:
             return
         max_count = max((count for *_, count, _ in self._theorems), default=0)
@@ -380,7 +378,7 @@ class TimeSlider(QWidget):
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def shown_labels(self) -> tuple[tuple[float, str, QRectF], ...]:
-        """Return the labels that have room: place, text and box; those of the ends come first."""
+        """Return the labels that have room: position, text and box in pixels, both ends first."""
         metrics = self.fontMetrics()
         labels: list[tuple[float, str, QRectF]] = []
         for place, text in (*self._ticks[:1], *self._ticks[:0:-1]):
@@ -392,7 +390,8 @@ class TimeSlider(QWidget):
                 labels.append((x, text, box))
         return tuple(labels)
 
-    def _labels(self, painter: QPainter) -> None:
+    def _paint_labels(self, painter: QPainter) -> None:
+        """Paint ticks and their times below the groove."""
         painter.setPen(QColor(self._palette.muted))
         for x, text, box in self.shown_labels():
             painter.drawLine(QPointF(x, MIDDLE + 5.0), QPointF(x, MIDDLE + 8.0))

@@ -240,6 +240,7 @@ class PlaybackController(QObject):
         self._bound(last=self._display.view.cursor)
 
     def _bound(self, first: float | None = None, last: float | None = None) -> None:
+        """Set one end of the interval; the other moves to the run's end if it must."""
         view = self._display.view
         span = view.span
         before = view.wishes.interval or (span.low, span.high)
@@ -270,6 +271,7 @@ class PlaybackController(QObject):
             display.update_intent(follow=False, cursor=clamp(display.view.cursor, span))
 
     def _step(self, direction: int) -> None:
+        """Pause at the next frame of a run in a direction, 1 or -1."""
         display = self._display
         cursor = find_next_moment(display.intent, display.session.snapshot(), direction)
         display.update_intent(cursor=cursor, playing=False, follow=False)

@@ -234,7 +234,7 @@ class SessionKeeper(QObject):
         self.restore_answered.emit(answer == RESTORE)
 
     def restore(self) -> bool:
-        """Show the last session as far as its files exist; return True if any does."""
+        """Show the last session as far as its files exist; return True if it is shown."""
         if self.previous is None:
             return False
         scene = self.previous.scene
@@ -275,7 +275,11 @@ class SessionKeeper(QObject):
             self._save_timer.start()
 
     def save(self, ended: bool = False) -> None:
-        """Save the session; a folder that cannot be written is no error."""
+        """Save the session if it changed; a folder that cannot be written is no error.
+
+        Only the window that owns the lock saves, from `start` on. `ended` marks the session as
+        closed properly, so that the next start does not take it for a crash.
+        """
         if not (self.owns_lock and self._started):
             return
         text = session_text(LastSession(self._scenes.shareable_scene(with_names=False), ended))

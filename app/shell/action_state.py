@@ -267,7 +267,7 @@ class ActionStateController(QObject):
         self._display.update_intent(plane=NodePlane(kind, numbers))
 
     def _two_nodes(self) -> tuple[int, ...]:
-        """Return the first run's neurons with two pinned ones, and its frame; else none."""
+        """Return two neurons and the frame, of the first run with exactly two pinned; else ()."""
         for run in self._display.view.runs:
             if len(run.pinned) == 2 and run.frame >= 0:
                 return (*sorted(run.pinned), run.frame)

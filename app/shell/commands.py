@@ -113,6 +113,7 @@ class CommandController(QObject):
         self._take_some()
 
     def _take_some(self) -> None:
+        """Make entries of the next runs; after the last, show all of them in an open palette."""
         self._coming += run_entries(self._waiting[:MADE_AT_ONCE])
         self._waiting = self._waiting[MADE_AT_ONCE:]
         if self._waiting:
@@ -124,6 +125,7 @@ class CommandController(QObject):
             self.palette.set_entries(self._entries())
 
     def _entries(self) -> list[SearchEntry]:
+        """Return all entries: actions, studies, menus, curves and runs."""
         return [
             *self._of_actions(),
             *(
@@ -229,6 +231,7 @@ class CommandController(QObject):
 
 
 def _menu_entries(kind: str, menu: QMenu) -> Iterator[tuple[str, str, QAction]]:
+    """Yield key, kind and action of the entries with data; the kind is the nearest menu's text."""
     for action in menu.actions():
         inner = action.menu()
         if isinstance(inner, QMenu):
@@ -245,10 +248,12 @@ def _detail(action: QAction) -> str:
 
 
 def _state(action: QAction) -> str:
+    """Return "on" or "off" of a checkable action, else ""."""
     return ("on" if action.isChecked() else "off") if action.isCheckable() else ""
 
 
 def _disabled_text(action: QAction) -> str:
+    """Return why an action is disabled, its tip if it has one; "" for an enabled action."""
     if action.isEnabled():
         return ""
     tip = action.toolTip()
@@ -256,7 +261,7 @@ def _disabled_text(action: QAction) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return the text of a menu entry without mnemonic and ellipsis marks.
+    r"""Return the text of a menu entry without mnemonic marks, and with a comma for a tab.
 
     >>> plain("&Open ..."), plain("Runs && &figures"), plain("end\tt = 10")
     ('Open ...', 'Runs & figures', 'end, t = 10')

@@ -62,7 +62,7 @@ class CurveChoiceController(QObject):
 
             self.picker = CurvePicker(self._window)
             self.picker.toggled.connect(self._on_toggled)
-            self.picker.study_requested.connect(self._on_study_requested)
+            self.picker.study_requested.connect(self._on_default_requested)
         self.picker.open(self._groups(), self._chosen, place, self._max_chosen)
 
     def _groups(self) -> dict[str, list[SearchEntry]]:
@@ -106,6 +106,7 @@ class CurveChoiceController(QObject):
         self._display.update_intent(curves=curves)
 
     def _curves_but(self, name: str) -> tuple[str, ...]:
+        """Return the shown curves without one."""
         return tuple(one for one in self._display.intent.shown_curves if one != name)
 
     def _on_toggled(self, name: str, ticked: bool) -> None:
@@ -117,7 +118,8 @@ class CurveChoiceController(QObject):
         else:
             self._display.update_intent(curves=self._curves_but(name))
 
-    def _on_study_requested(self) -> None:
+    def _on_default_requested(self) -> None:
+        """Restore the study's own curves, or the default observables of a comparison."""
         if self._is_comparing:
             self._compare.set_observables(self._compare.default_observables)
         else:

@@ -166,11 +166,13 @@ class CurvePicker(QFrame):
             self.list.setCurrentItem(items[row_after(row, step, len(items))])
 
     def _on_accepted(self, _add: bool) -> None:
+        """Toggle the current entry, with Shift or without."""
         self._toggle(self.list.currentItem())
 
     def _on_clicked(self, index: Any) -> None:
         self._toggle(self.list.item(index.row()))
 
     def _toggle(self, item: QListWidgetItem | None) -> None:
+        """Request the other state of an entry; headings have none."""
         if item is not None and (name := item.data(USER)):
             self.toggled.emit(name, item.checkState() is Checked.Unchecked)

@@ -150,6 +150,7 @@ class RecordController(QObject):
         self._add(f"Open {path}", ("info", path) if path.endswith(RUN) else ())
 
     def _on_file_saved(self, path: str) -> None:
+        """Add a saved file to the record of steps."""
         self._add(f"Save {path}")
 
     def _on_exported(self, words: str) -> None:

@@ -94,7 +94,7 @@ def _list_fixed_keys(actions: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[Fi
 
 
 def _plain(text: str) -> str:
-    """Return a menu's text as a name."""
+    """Return the text of a menu entry without mnemonic marks and ellipsis."""
     return text.replace("&", "").removesuffix(" ...")
 
 
@@ -292,7 +292,7 @@ class ShortcutDialog(QDialog):
 
     @property
     def _current(self) -> str:
-        """Action of the current row; "" for a heading, fixed keys, and a row not found."""
+        """Return the action of the current row; "" for a heading, fixed keys, and a hidden row."""
         row = self.tree.currentItem()
         if row is None or row.isHidden():
             return ""

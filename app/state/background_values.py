@@ -35,9 +35,10 @@ log = logging.getLogger(__name__)
 @final
 @dataclass(frozen=True, slots=True)
 class PredictorQuestion:
-    """Points for the predictor: a frame, and the range and count of two coordinates.
+    """Grid of points for the predictor at a frame.
 
-    For data of one coordinate the second one has no points.
+    `axes` are the numbers of two coordinates of the data, whose ranges and counts of points are
+    `first` and `second`, (low, high, count). For data of one coordinate `second` has no points.
     """
 
     frame: int
@@ -105,7 +106,7 @@ class LatestRequest(Generic[Q, A]):
         return None if answer is not None and answer[0] == question else question
 
     def work(self, run: Run) -> bool:
-        """Answer the question; return False if there was none."""
+        """Answer the pending question; return False if there was none."""
         question = self.pending_question
         if question is None:
             return False
@@ -122,7 +123,7 @@ class Trace:
         self.known = np.zeros(room, dtype=bool)
 
     def make_room(self, room: int) -> None:
-        """Lengthen the arrays for a file with more frames than planned."""
+        """Lengthen the arrays to at least `room` frames; new ones are NaN and unknown."""
         missing = room - self.known.size
         if missing > 0:
             rows = np.full((missing, self.values.shape[1]), np.nan)
@@ -184,7 +185,7 @@ class BackgroundValues:
                 self._traces.setdefault(name, Trace(room, width)).make_room(room)
 
     def trace(self, name: str, frames: int) -> Floats:
-        """Return values (frames, width) of a requested trace, NaN where unknown."""
+        """Return a requested trace at the first frames, (frames, width), NaN where unknown."""
         trace = self._traces[name]
         # Use `known`, not the values: a row may be half written at this moment.
         return np.where(trace.known[:frames, None], trace.values[:frames], np.nan)
@@ -205,7 +206,11 @@ class BackgroundValues:
 
     @property
     def pending(self) -> bool:
-        return not self._broken and self._next() is not None
+        """True while a request is unanswered; False after an error, which ends the work."""
+        if self._broken:
+            return False
+        is_waiting = any(latest.pending_question is not None for latest in self._latest)
+        return is_waiting or self._next_trace() is not None
 
     # -------------------------------------------------------------------------------- other thread
 
@@ -220,6 +225,10 @@ class BackgroundValues:
         return has_worked
 
     def _step(self) -> bool:
+        """Compute one answer or one value of a trace; return False if nothing was pending.
+
+        An exception ends the work on this run.
+        """
         try:
             if any(latest.work(self._run) for latest in self._latest):
                 return True
@@ -233,11 +242,8 @@ class BackgroundValues:
             log.debug("numbers for the screen ended", exc_info=True)
         return True
 
-    def _next(self) -> object:
-        waiting = any(latest.pending_question is not None for latest in self._latest)
-        return waiting or self._next_trace()
-
     def _next_trace(self) -> tuple[str, Trace, int] | None:
+        """Return name, trace and frame of the next value to compute; None if all are known."""
         with self._lock:
             for request in self._requested:
                 name = request.split(":", 1)[1]
@@ -248,6 +254,7 @@ class BackgroundValues:
         return None
 
     def _compute(self, name: str, trace: Trace, frame: int) -> None:
+        """Compute a trace at one frame, and store the value in it."""
         from core.observables.registry import observable_of
 
         if name == SPECTRUM:

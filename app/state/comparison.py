@@ -39,6 +39,7 @@ class ComparedRuns:
         return tuple(self._make_question(name) for name in self.observables)
 
     def _make_question(self, name: str) -> CompareQuestion:
+        """Return the question about an observable, by rank for the sorted values of neurons."""
         against = self.question.against
         if name in SORTED:
             against = RANK
@@ -55,7 +56,7 @@ class ComparedRuns:
 
     @property
     def shown_runs(self) -> tuple[int, ...]:
-        """Places of the drawn runs."""
+        """Indices of the runs that are not hidden."""
         return tuple(k for k, name in enumerate(self.runs) if name not in self.hidden)
 
     @property

@@ -148,10 +148,10 @@ class DisplayData:
         # By half at least, since a loop without a known end grows a little at every poll.
         missing = max(frames - room, room // 2)
         for name in ("_flat", "_placed", "_reach", "_signs", "_margins", "_log10_norm"):
-            setattr(self, name, _lengthen(getattr(self, name), missing))
+            setattr(self, name, _append_zeros(getattr(self, name), missing))
         if self._class is not None:
-            self._class = _lengthen(self._class, missing)
-        self._node = {kind: _lengthen(values, missing) for kind, values in self._node.items()}
+            self._class = _append_zeros(self._class, missing)
+        self._node = {kind: _append_zeros(values, missing) for kind, values in self._node.items()}
 
     def _read(self, index: int) -> None:
         from core.observables.nodes import outer_classes, outer_signs
@@ -282,7 +282,7 @@ class DisplayData:
         return self.run.network.degree * self.run.rho[frames] / math.log(10.0)
 
     def positions(self, frames: Indices, power: int = 0) -> Singles:
-        """|a_j| v_j, or v_j/|v_j|, on the plane in units of 10^power, (len(frames), m, 2)."""
+        """Return |a_j| v_j, or v_j/|v_j| after `set_directions`, over 10^power, (frames, m, 2)."""
         self._find(frames)
         # Single precision ends at 3e38; larger values are off the screen in any case.
         exponent = np.clip(self.log10_scale(frames) - power, -37.0, 37.0)
@@ -313,21 +313,21 @@ class DisplayData:
         return np.union1d(frames, np.flatnonzero(self._placed[: self.frames]))
 
     def signs(self, frame: int) -> NDArray[np.int8]:
-        """Return the sign of each a_j, (m,)."""
+        """Return the sign of each a_j, (m,): -1, 0 or 1."""
         return np.asarray(self._signs[frame])
 
     def kinds(self, frame: int) -> Indices:
         """Return the class that each neuron supports, (m,).
 
-        Of two classes 0 is -1 and 1 is +1; of more it is that of the largest outer weight. The
-        number of classes stands for outer weights that are 0.
+        Of two classes 0 is -1 and 1 is +1; of more it is that of the largest outer weight.
+        Neurons with outer weights of 0 have the number of classes.
         """
         signs = self._signs[frame]
         classes = signs > 0 if self._class is None else self._class[frame]
         return np.asarray(np.where(signs == 0, self.classes, classes), dtype=np.int64)
 
     def values(self, kind: str, frame: int) -> Singles:
-        """Return the rotation or relative_norm of each neuron, (m,), NaN if all neurons are 0."""
+        """Return the rotation or relative_norm of each neuron, (m,); NaN for lengths of 0."""
         return np.asarray(self._node[kind][frame])
 
     def least_value(self, kind: str) -> float:
@@ -353,7 +353,7 @@ class DisplayData:
         return self._sorted[key]
 
     def node(self, frame: int, j: int) -> NodeFacts:
-        """Return all numbers of a neuron at a frame."""
+        """Return all numbers of the neuron `j` at a frame; the angle is in degrees."""
         run = self.run
         # Late weights may overflow; the inspector then shows "infinite".
         with np.errstate(over="ignore"):
@@ -395,5 +395,5 @@ class DisplayData:
         return {name: float(OBSERVABLES[name].value_at(self.run, frame)) for name in SCALARS}
 
 
-def _lengthen(array: NDArray[Any], missing: int) -> NDArray[Any]:
+def _append_zeros(array: NDArray[Any], missing: int) -> NDArray[Any]:
     return np.concatenate([array, np.zeros((missing, *array.shape[1:]), array.dtype)])

@@ -55,9 +55,9 @@ TOO_LONG = (
 class ParentHistory:
     """Margins of the parent run, read little by little after the run's own frames.
 
-    `margins` (P, len(names)): values of the frames from t = 0 to the start, empty until all are
-    read. Files hold these frames in one piece. `too_long`: the piece takes longer than a turn of
-    the event loop, and is not read.
+    The arrays have a row for each of the P frames read so far, from t = 0 towards the start of
+    the run: use them once `is_complete`. They stay empty after an error. `too_long`: the frames,
+    which files hold in one piece, take longer than a turn of the event loop, and are not read.
     """
 
     def __init__(self, run: Run, names: tuple[str, ...]) -> None:
@@ -80,7 +80,7 @@ class ParentHistory:
         return bool(self._values) and not self.has_unread
 
     def read(self, deadline: float) -> None:
-        """Read at least one frame, and more until a time of time.perf_counter."""
+        """Read the next frame, and more until `deadline`, a time of time.perf_counter."""
         if not self.has_unread:
             return
         try:
@@ -98,9 +98,10 @@ class ParentHistory:
                 if time.perf_counter() >= deadline:
                     break
         except (MarginscopeError, OSError):  # without its past; the run's own frames are read
-            self._left, self._values = 0, []
+            self._left, self._values, self._log10_norm = 0, [], []
 
     def _read_one(self, full_run: Run, index: int) -> None:
+        """Append margins and norm of the next frame."""
         from core.observables.registry import OBSERVABLES
 
         self._values.append([OBSERVABLES[name].value_at(full_run, index) for name in self._names])
@@ -122,6 +123,7 @@ class ParentHistory:
 
     @property
     def steps(self) -> Indices:
+        """Steps taken, (P,)."""
         return self._run.whole_run.steps[: len(self._values)]
 
     @property

@@ -57,6 +57,7 @@ class TimeSpan:
         return float(coordinate(place)) if self.plain else place
 
     def _spread(self, *moments: float) -> Sequence[float]:
+        """Return moments in the coordinate in which the slider is even."""
         # In one call: NumPy takes 5 us for a few numbers, and the slider requests all its marks.
         return inverse_coordinate(np.array(moments)).tolist() if self.plain else moments
 
@@ -107,6 +108,7 @@ def span_of(snapshot: Snapshot) -> TimeSpan:
 
 
 def _run_end(run: RunSnapshot) -> float:
+    """Return the coordinate of a run's planned end, or of a later last frame."""
     return max(run.until, _last_moment(run, run.until))
 
 
@@ -132,11 +134,12 @@ def clamp(cursor: float, span: TimeSpan) -> float:
 
 
 def _cursor(intent: Intent, span: TimeSpan) -> float:
+    """Return the coordinate to show: the last available one if the intent follows."""
     return span.edge if intent.follow else max(clamp(intent.cursor, span), span.low)
 
 
 def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
-    """Return the state of the screen."""
+    """Return the state of the screen: the intent limited to what the open runs have."""
     span = span_of(snapshot)
     cursor = _cursor(intent, span)
     runs = tuple(_run(run, intent, cursor) for run in snapshot.runs)
@@ -150,6 +153,7 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
 
 
 def _run(run: RunSnapshot, intent: Intent, cursor: float) -> ResolvedRun:
+    """Return the frame, hovered and pinned neurons of a run at the cursor; -1 is no neuron."""
     hovered = -1
     if intent.hovered is not None and intent.hovered[0] == run.key:
         hovered = intent.hovered[1] if intent.hovered[1] < run.m else -1

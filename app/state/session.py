@@ -116,7 +116,7 @@ class OpenRun:
 
     @property
     def first_moment(self) -> float:
-        """Moment at which playing starts: the first one, or where the run was continued here."""
+        """Coordinate at which playing starts: `START`, or where this window continued the run."""
         if self.data is None or self.control is None or not self.data.run.frames_before:
             return START
         return float(coordinate(self.data.run.log10_time[self.data.run.frames_before]))
@@ -147,6 +147,7 @@ class OpenRun:
 
     @property
     def counts_steps(self) -> bool:
+        """True if the run's time counts steps; False without data."""
         return self.data is not None and self.data.run.counts_steps
 
     @property
@@ -189,6 +190,7 @@ class OpenRun:
         self.data, self.coming, self.stands_in = self.coming, None, False
 
     def snapshot(self) -> RunSnapshot:
+        """Return the frames read so far; without data no frames and m = 0."""
         if self.data is None:
             return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0, self.since)
         # An unfinished file counts as growing until the first poll, otherwise playing would stop
@@ -221,10 +223,12 @@ class Session:
         return len(self._runs)
 
     def new_key(self) -> int:
+        """Return a key that no run of this session had."""
         self._keys += 1
         return self._keys
 
     def get(self, key: int) -> OpenRun | None:
+        """Return the open or pending run with a key, or None."""
         return next((run for run in self.all_runs if run.key == key), None)
 
     @property
@@ -293,6 +297,7 @@ class Session:
             run.heading = heading
 
     def clear(self) -> None:
+        """Close all runs, pending ones too."""
         self.replace(())
 
     @property
@@ -306,4 +311,5 @@ class Session:
         return any(run.training for run in self.all_runs)
 
     def snapshot(self) -> Snapshot:
+        """Return the open and compared runs, without pending ones."""
         return Snapshot(tuple(run.snapshot() for run in self._runs), self.compared)

@@ -42,7 +42,7 @@ def make_entry(
     reason: str = "",
     words: str = "",
 ) -> SearchEntry:
-    """Return an entry; `words` match in addition to title, kind and detail."""
+    """Return an entry of these texts; `words` match as well, and are not shown."""
     low = f"{kind}\n{detail}\n{words}".lower()
     return SearchEntry(key, kind, title, detail, shortcut, reason, title.lower(), low)
 
@@ -119,11 +119,12 @@ def _rank(
 
 
 def _words(text: str) -> list[str]:
+    """Return the words of the first `LONGEST` characters in lower case, split at white space."""
     return text[:LONGEST].lower().split()
 
 
 def initials_regex(words: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern of words, not always neighbours, that begin with the letters in turn."""
+    """Return a pattern of words that start with the letters in turn; other words may be between."""
     letters = [re.escape(letter) for letter in "".join(words)]
     return re.compile(r"\W.*?".join(rf"{START}({letter})" for letter in letters[:12]))
 
@@ -160,6 +161,7 @@ def match_spans(text: str, title: str) -> list[tuple[int, int]]:
 
 
 def _spans(places: Sequence[int]) -> list[tuple[int, int]]:
+    """Return sorted positions as spans (start, end), adjacent ones joined."""
     spans: list[tuple[int, int]] = []
     for place in places:
         if spans and spans[-1][1] == place:

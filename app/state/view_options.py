@@ -220,6 +220,7 @@ def _write_names(names: Collection[str]) -> Texts:
 
 
 def _parse_views(texts: Texts) -> tuple[str, ...]:
+    """Return the known views of some names. Raises ValueError for other names."""
     names = _names(texts)
     if any(name not in VIEWS for name in names):
         raise ValueError(f"expected views among {', '.join(VIEWS)}")
@@ -237,6 +238,7 @@ def _name_views(before: Collection[str], after: Collection[str]) -> str:
 
 
 def _parse_curves(texts: Texts) -> tuple[str, ...] | None:
+    """Return the names of curves; None for those of the study. Raises ValueError for too many."""
     if tuple(texts) == (STUDY,):
         return None
     curves = tuple(dict.fromkeys(_names(texts)))

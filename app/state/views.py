@@ -19,29 +19,30 @@ def _applies_always(data: DisplayData) -> bool:
     return True
 
 
-def _nodes(data: DisplayData) -> bool:
+def _has_nodes(data: DisplayData) -> bool:
     return data.has_nodes
 
 
-def _margins(data: DisplayData) -> bool:
+def _has_margins(data: DisplayData) -> bool:
     return data.has_nodes and not data.run.dataset.real
 
 
-def _inner(data: DisplayData) -> bool:
+def _has_inner(data: DisplayData) -> bool:
     return data.has_nodes and data.has_inner
 
 
-def _turns(data: DisplayData) -> bool:
-    return _inner(data) and not data.run.network.fixed_features
+def _can_turn(data: DisplayData) -> bool:
+    """Return True if training turns the neurons: inner weights that are not fixed features."""
+    return _has_inner(data) and not data.run.network.fixed_features
 
 
-def _waves(data: DisplayData) -> bool:
+def _has_waves(data: DisplayData) -> bool:
     from core.observables.fourier import is_modular_addition
 
     return is_modular_addition(data.run)
 
 
-def _kernel(data: DisplayData) -> bool:
+def _has_kernel(data: DisplayData) -> bool:
     from core.observables.kernel_matrix import why_no_kernel
 
     return not why_no_kernel(data.run)
@@ -83,16 +84,16 @@ FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 HERE = f"{app.__name__}.views"
 VIEWS: Registry[ViewKind] = Registry(
     attrgetter("name"),
-    ViewKind("neurons", "Neurons", f"{HERE}.neurons:NeuronsView", _inner, INNER),
-    ViewKind("rotations", "Rotations", f"{HERE}.sorted_nodes:rotations_view", _turns, TURNING),
-    ViewKind("norms", "Norms", f"{HERE}.sorted_nodes:norms_view", _nodes, NODES),
-    ViewKind("margins", "Margins", f"{HERE}.margins:MarginsView", _margins, LABELS),
-    ViewKind("curves", "Curves", f"{HERE}.curves:CurvesView", _nodes, NODES),
-    ViewKind("spectrum", "Spectrum", f"{HERE}.curves:SpectrumView", _inner, INNER),
+    ViewKind("neurons", "Neurons", f"{HERE}.neurons:NeuronsView", _has_inner, INNER),
+    ViewKind("rotations", "Rotations", f"{HERE}.sorted_nodes:rotations_view", _can_turn, TURNING),
+    ViewKind("norms", "Norms", f"{HERE}.sorted_nodes:norms_view", _has_nodes, NODES),
+    ViewKind("margins", "Margins", f"{HERE}.margins:MarginsView", _has_margins, LABELS),
+    ViewKind("curves", "Curves", f"{HERE}.curves:CurvesView", _has_nodes, NODES),
+    ViewKind("spectrum", "Spectrum", f"{HERE}.curves:SpectrumView", _has_inner, INNER),
     ViewKind("predictor", "Predictor", f"{HERE}.predictor:PredictorView"),
-    ViewKind("kernel", "Kernel", f"{HERE}.kernel:KernelView", _kernel, GRADIENTS),
-    ViewKind("waves", "Waves", f"{HERE}.waves:WavesView", _waves, ADDITION),
-    ViewKind("phases", "Phases", f"{HERE}.waves:PhasesView", _waves, ADDITION),
+    ViewKind("kernel", "Kernel", f"{HERE}.kernel:KernelView", _has_kernel, GRADIENTS),
+    ViewKind("waves", "Waves", f"{HERE}.waves:WavesView", _has_waves, ADDITION),
+    ViewKind("phases", "Phases", f"{HERE}.waves:PhasesView", _has_waves, ADDITION),
 )
 
 # Default views by the number of input coordinates.

@@ -94,7 +94,7 @@ class StoryController(QObject):
         self._start()
 
     def open(self, name: str) -> None:
-        """Open a story with its runs, and play it."""
+        """Open a story file, show or train its runs, and play it; `message` reports errors."""
         self.message.emit("")
         path = Path(name).absolute()
         try:
@@ -151,6 +151,7 @@ class StoryController(QObject):
         return shipped
 
     def _choose_story(self) -> None:
+        """Make the story to play the present one, also in the dialog."""
         story = self._story_to_play()
         if story is not self.story:
             self._set_story(story)
@@ -208,6 +209,7 @@ class StoryController(QObject):
         self.dialog.activateWindow()
 
     def _set_story(self, story: Story) -> None:
+        """Set the present story, and show it in the dialog."""
         self.story = story
         self._show_offer()
         if self.dialog is not None:
@@ -222,6 +224,7 @@ class StoryController(QObject):
         self.dialog.set_marked(tuple(self._list_marked(steps)), steps)
 
     def _list_marked(self, steps: bool) -> Iterator[MarkedMoment]:
+        """Yield the bookmarks and notes of the current run as moments, in the order of time."""
         current = self._display.current
         if current is None:
             return
@@ -248,6 +251,7 @@ class StoryController(QObject):
             self.dialog.add(self._present())
 
     def _present(self) -> StoryMoment:
+        """Return the shown moment with its views, and without a sentence."""
         view = self._display.view
         start = view.cursor <= view.span.low
         time = float("-inf") if start else float(inverse_coordinate(view.cursor))
@@ -264,13 +268,14 @@ class StoryController(QObject):
             self.player.show_once(self.story.moments[place])
 
     def _runs(self) -> tuple[StoryRun, ...]:
+        """Return the open runs as a story names them, by absolute paths."""
         return tuple(
             StoryRun(str(run.path.resolve()), run.data.run.name if run.data is not None else "")
             for run in self._display.session
         )
 
     def _sources(self) -> tuple[Path, ...]:
-        """Return the files of the open runs."""
+        """Return the files of the open runs; runs without frames have none."""
         return tuple(run.source for run in self._display.session if run.data is not None)
 
     # ------------------------------------------------------------------------- playing, files
@@ -341,9 +346,11 @@ class StoryController(QObject):
         self._export.start(job)
 
     def _folder(self) -> Path:
+        """Return the folder of the story's first run, else the user's own."""
         return Path(self.story.runs[0].path).parent if self.story.runs else Path.home()
 
     def _stem(self) -> str:
+        """Return a file name without suffix, made of the letters and digits of the title."""
         letters = (sign if sign.isalnum() else "-" for sign in self.story.title.lower())
         stem = "-".join(part for part in "".join(letters).split("-") if part)[:60]
         return stem or "story"

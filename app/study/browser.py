@@ -228,6 +228,7 @@ class StudyBrowser(QDialog):
         self.list.setCurrentRow(row)
 
     def _accept(self, _how: object = None) -> None:
+        """Close the page, and emit the chosen study."""
         if chosen := self.present():
             self.accept()
             self.chosen.emit(chosen)

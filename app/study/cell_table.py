@@ -143,6 +143,7 @@ class CellModel(QAbstractTableModel):
         return None
 
     def _value(self, column: int, cell: Cell, row: Row | None) -> Any:
+        """Return the value that a column shows or sorts by."""
         if column < len(self._axes):
             return cell.values[self._axes[column]]
         name = self._columns[column - len(self._axes)]
@@ -166,6 +167,7 @@ class CellModel(QAbstractTableModel):
 
 
 def _state(row: Row) -> str:
+    """Return the state of a row as the table shows it."""
     # Divergence is a result: the cell is done and not run again.
     return "diverged" if row.state == "done" and row.reason == "diverged" else row.state
 

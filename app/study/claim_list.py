@@ -57,10 +57,12 @@ def _signs(text: str) -> str:
 
 
 def _power(match: re.Match[str]) -> str:
+    """Return the exponent of a match with raised digits."""
     return match[1].translate(RAISED)
 
 
 def _minus(match: re.Match[str]) -> str:
+    """Return a match with the minus sign in place of the hyphen."""
     return match[0].replace("-", MINUS)
 
 
@@ -162,6 +164,7 @@ class ClaimList(QWidget):
             label.setText(self._text(place, style, claim))
 
     def _text(self, place: int, style: VerdictStyle, claim: JudgedClaim | None) -> str:
+        """Return a claim with its verdict and measurement, as rich text."""
         colour = hue_of(style.hue, self._palette)
         muted = f"<span style='color:{self._palette.muted}'>"
         lines = [_signs(self._texts[place]), f"<span style='color:{colour}'>{style.word}</span>"]

@@ -155,6 +155,7 @@ class StudyDisplay(QObject):
         self._redraw.setInterval(max(REDRAW_MS, round(1000.0 * REST * took)))
 
     def _show_points(self) -> None:
+        """Draw the chosen column over the chosen axis, a point for each setting."""
         from core.studies.cell_table import rows_of
 
         runs, window = self._runs, self._window

@@ -145,6 +145,7 @@ class ResultController(QObject):
     # ------------------------------------------------------------------------------ the figure
 
     def _draw(self) -> None:
+        """Request the figure if the drawer is open and another is shown."""
         picture, study = self.drawer.picture, self._study
         if study is None or not self._has_result or not self.drawer.isVisible():
             return

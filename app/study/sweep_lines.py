@@ -155,7 +155,7 @@ def first_axis(axes: Mapping[str, Sequence[Any]]) -> str:
 
 
 def first_column(columns: Sequence[str]) -> str:
-    """Return the initial column: the first beyond whether runs fit.
+    """Return the column that is shown first: the first other than train_error; "" without any.
 
     >>> first_column(("train_error", "hard_margin"))
     'hard_margin'

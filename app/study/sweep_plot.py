@@ -154,6 +154,7 @@ class SweepPlot(QWidget):
         return placed
 
     def _home(self, x: Floats, y: Floats) -> Home:
+        """Return the range of axes around points in the units of the data."""
         x_range = _pad_range(self._to_axis(x, 0), 0.06)
         y_range = _pad_range(self._to_axis(y, 1), 0.08)
         return Home(x_range[0], x_range[1], y_range[0], y_range[1])
@@ -231,6 +232,7 @@ class SweepPlot(QWidget):
     # ----------------------------------------------------------------------------------- mouse
 
     def _point_at(self, x: float, y: float) -> Point | None:
+        """Return the point near a pixel, or None."""
         places = [
             np.stack([self._to_axis(line.x, 0), self._to_axis(line.mean, 1)], axis=1)
             for line in self.shown.lines
@@ -307,6 +309,7 @@ def line_name(key: Sequence[tuple[str, object]]) -> str:
 
 
 def _pad_range(values: Floats, share: float) -> tuple[float, float]:
+    """Return the range of the finite values with some room; (0, 1) without any."""
     values = values[np.isfinite(values)]
     if values.size == 0:
         return 0.0, 1.0

@@ -179,6 +179,7 @@ class BranchController(QObject):
         self._train_rewound(moment, dialog.step)
 
     def _train_rewound(self, moment: Moment, step: float) -> None:
+        """Train from a moment with a new step size, and show the study in the form."""
         repeat = partial(self._train_rewound, moment, step)
         study = self._settings_of(moment, repeat)
         if study is None:
@@ -297,6 +298,7 @@ class BranchController(QObject):
             self._continue(planned)
 
     def _continue(self, planned: Sequence[tuple[Path, PlannedRun]]) -> None:
+        """Continue some runs in place of the open ones, once the user agrees if asked."""
         self.message.emit("")
         for path, _ in planned:
             self.run_continued.emit(str(path))
@@ -313,6 +315,7 @@ def _words(error: MarginscopeError | OSError, moment: Moment) -> str:
 
 
 def _moment(run: OpenRun, frame: int) -> Moment:
+    """Return a frame of an open run as a moment; it counts frames of the run's own file."""
     from core.numbers import time_text
 
     assert run.data is not None

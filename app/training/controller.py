@@ -223,6 +223,7 @@ class TrainingController(QObject):
         return None if problem else (words, partial(self.train, small))
 
     def _judge_size(self, experiments: Sequence[Experiment]) -> tuple[str, str, Sequence[str]]:
+        """Return the size of experiments in words, why they cannot be trained, and warnings."""
         weight, room = estimate_resources(experiments), room_at(self._places.runs)
         return weight.words, blocking_reason(weight, room), resource_warnings(weight, room)
 
@@ -319,6 +320,7 @@ class TrainingController(QObject):
         self._worker.submit(*jobs)
 
     def _plan_job(self, plan: PlannedRun) -> tuple[OpenRun, TrainingJob]:
+        """Return a new run of the window, and the job that records it into a new file."""
         key, control, path = self._session.new_key(), Control(), self._places.new_run(plan.name)
         run = OpenRun(key, path, plan.description, plan.until, control, since=plan.since)
         return run, TrainingJob(key, path, control, plan.recipe)

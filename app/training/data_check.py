@@ -118,6 +118,7 @@ class DataFileCheck(QObject):
         return problem or class_conflict(network, classes, column[1] if column else "")
 
     def _answer(self) -> None:
+        """Train or refuse the waiting study, once all its files are checked."""
         if self._waiting is None or any(file not in self._findings for file, _ in self._waiting[0]):
             return
         (questions, train, refuse), self._waiting = self._waiting, None
@@ -182,6 +183,7 @@ def class_conflict(network: str, classes: int, column: str = "") -> str:
 
 
 def _state_of(section: Any, folder: Path | None) -> tuple[int, ...]:
+    """Return time of change and size of a data file; () if it cannot be found."""
     try:
         place = (folder or Path()) / str(section.path or "")
         state = place.stat()

@@ -315,6 +315,7 @@ class ExperimentForm(QWidget):
         self.changed.emit()
 
     def _on_kinds_needed(self, section: str) -> None:
+        """Explain in a section's list of kinds why some are unavailable."""
         if self._edits is not None:
             self.sections[section].show_reasons(self._reasons(section))
 

@@ -111,10 +111,12 @@ class Field:
 
     @property
     def label(self) -> str:
+        """Label in the form: a phrase for the name, or the name with spaces."""
         return LABELS.get(self.name, self.name.replace("_", " "))
 
     @property
     def read_only(self) -> bool:
+        """True if the program sets the value, and the user cannot."""
         return self.name in SET_BY_PROGRAM
 
     @property
@@ -220,12 +222,14 @@ def _holds_rows(annotation: Any) -> bool:
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    """Return the types of a union other than None; of another type, itself."""
     if get_origin(annotation) in (Union, UnionType):
         return tuple(part for part in get_args(annotation) if part is not type(None))
     return (annotation,)
 
 
 def _choices(annotation: Any) -> tuple[str, ...]:
+    """Return the values of a list of choices; () for a free value."""
     if annotation is bool:
         return TRUTHS
     return get_args(annotation) if get_origin(annotation) is Literal else ()
@@ -311,16 +315,19 @@ def refusal(field: Field, text: str) -> str:
 
 
 def _parts(text: str) -> list[str]:
+    """Return the single values of a typed list, with or without brackets."""
     # A trailing comma marks an axis of one value (`axis_text`).
     inner = text.strip().removeprefix("[").removesuffix("]").strip().rstrip(",;")
     return SEPARATOR.split(inner.strip()) if inner.strip() else []
 
 
 def _truth(text: str) -> Any:
+    """Return True or False for their words, else the text, which the check refuses."""
     return text == TRUTHS[1] if text in TRUTHS else text
 
 
 def _number(text: str) -> Any:
+    """Return an int or float, else the text, which the check refuses."""
     if "_" in text or not text.isascii():  # Python would read these as numbers
         return text
     # int first: float would round a seed of 19 digits.
@@ -352,7 +359,7 @@ def in_words(sentence: str) -> str:
     """
     for phrase, replacement in PHRASES:
         sentence = sentence.replace(phrase, replacement)
-    return KEY.sub(_label, KIND.sub(r"\1 ", OWN.sub("", sentence)))
+    return KEY.sub(_label_of_match, KIND.sub(r"\1 ", OWN.sub("", sentence)))
 
 
 def key_in(sentence: str) -> str:
@@ -365,6 +372,7 @@ def key_in(sentence: str) -> str:
     return f"{match[1]}.{match[2]}" if match else ""
 
 
-def _label(match: re.Match[str]) -> str:
+def _label_of_match(match: re.Match[str]) -> str:
+    """Return the form's label for a matched key; the key itself if no field has it."""
     key = f"{match[1]}.{match[2]}"
     return labels().get(key, match[0])

@@ -275,13 +275,14 @@ class FileController(QObject):
 
     def show_folder(self) -> None:
         """Open the folder of the recorded runs."""
-        self._show(self._places.runs)
+        self._show_folder(self._places.runs)
 
     def show_log(self) -> None:
         """Open the folder of the log."""
-        self._show(self._places.logs)
+        self._show_folder(self._places.logs)
 
-    def _show(self, folder: Path) -> None:
+    def _show_folder(self, folder: Path) -> None:
+        """Open a folder in the system's file manager, or emit why this is impossible."""
         sentence = show_folder(folder)
         if sentence:
             self.message.emit(sentence)
@@ -306,6 +307,7 @@ def show_folder(folder: Path) -> str:
 
 
 def _words(error: MarginscopeError | OSError, path: Path) -> str:
+    """Return the sentence about a file that cannot be opened."""
     if isinstance(error, MarginscopeError):
         return error.sentence
     return f"Could not read {path}: {error.strerror or error}."

@@ -116,6 +116,7 @@ class CompilerProcess(QObject):
         return (*first, *(group for group in self._missing if group not in first))
 
     def _compile(self, request: Request) -> None:
+        """Run processes until all groups are compiled, or one fails; in the thread."""
         while self._start(request) and self._read(request):
             pass
         with self._lock:  # a process that ended without compiling all groups has failed
@@ -124,6 +125,7 @@ class CompilerProcess(QObject):
             self.compiling_refused.emit(sentence)
 
     def _start(self, request: Request) -> bool:
+        """Start a process for the missing groups; return False if none is missing or it fails."""
         with self._lock:
             self._again = False
             order = self._order()
@@ -153,6 +155,7 @@ class CompilerProcess(QObject):
         return again
 
     def _note(self, request: Request, line: str) -> None:
+        """Remove a group from the missing ones that a line of the process reports as compiled."""
         try:
             group = json.loads(line)["group"]
         except (ValueError, KeyError, TypeError):

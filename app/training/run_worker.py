@@ -149,6 +149,7 @@ class RunWorker(QObject):
                 pass
 
     def _prepare(self) -> None:
+        """Load the libraries for training and for the first painting."""
         # Modules that the views import at their first painting. Imported there, they would block
         # the window's thread for 390 ms (docs/decisions/0014).
         import core.figures.margin_curves
@@ -185,6 +186,7 @@ class RunWorker(QObject):
         return [one for job in able if (one := self._open_job(job)) is not None]
 
     def _pop_submitted(self) -> list[TrainingJob]:
+        """Return the jobs submitted since the last call."""
         with self._changed:
             new, self._new = self._new, []
         return new
@@ -225,6 +227,7 @@ class RunWorker(QObject):
         return False
 
     def _open_job(self, job: TrainingJob) -> TrainingRun | None:
+        """Start recording a job; return None if it was stopped before or fails."""
         from core.runs import Recorder
         from core.training.trajectory import record
 

@@ -162,6 +162,7 @@ class SectionForm(QWidget):
         self._show_heading(edits)
 
     def _is_row_visible(self, row: FieldRow) -> bool:
+        """Return True if the search, or else folding and the changes, show a row."""
         changed = row.field.key in self._changed
         if self._filter.is_active:
             return row.matches(self._filter.words) and (changed or not self._filter.only_changed)

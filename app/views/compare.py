@@ -234,6 +234,7 @@ class CompareView(QWidget):
         return [level.value for level in self._levels if 0.0 < level.value <= REACH * top]
 
     def _path(self, places: Floats, values: Floats) -> QPainterPath:
+        """Return the path of a line's finite points, thinned to the pixels of the plot."""
         x = self.axis.to_axis(places)
         is_known = np.isfinite(x) & np.isfinite(values)
         x, y = x[is_known], values[is_known]
@@ -241,6 +242,7 @@ class CompareView(QWidget):
         return path_of(x[mask], y[mask])
 
     def _area(self, line: ComparedLine) -> QPainterPath:
+        """Return the path around the band of a line."""
         x = self.axis.to_axis(line.places)
         is_known = np.isfinite(x) & np.isfinite(line.low) & np.isfinite(line.high)
         x, low, high = x[is_known], line.low[is_known], line.high[is_known]
@@ -257,7 +259,7 @@ class CompareView(QWidget):
             self._show_strong()
 
     def value(self, number: int) -> float:
-        """Return the value of a line at the cursor; NaN if it has none."""
+        """Return the value of a line at the cursor, or its last one before it; NaN for none."""
         if self._comparison is None or number >= len(self._places):
             return math.nan
         line = self._comparison.lines[number]
@@ -265,6 +267,7 @@ class CompareView(QWidget):
         return float(interpolate(line.places, line.values, np.array([place]))[0])
 
     def _show_strong(self) -> None:
+        """Draw the lines up to the cursor, with a dot there; by rank, draw them whole."""
         comparison, colours = self._comparison, self.colours()
         pens = [self._pen(k, colour) for k, colour in enumerate(colours)]
         # The whole plot depends on the moment.
@@ -349,6 +352,7 @@ class CompareView(QWidget):
             self.plot.set_overlay(replace(self.plot.overlay, pointed=pointed))
 
     def _request_moment(self, x: float, y: float) -> None:
+        """Emit the place of the axis under a point in pixels."""
         if self._comparison is not None:
             self.place_requested.emit(self.axis.place_of(self.plot.place(x, y)[0]))
 

@@ -146,7 +146,10 @@ class CurvesView(TraceView):
         self.plot.side.set_strips(())
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
-        """Return the curves in their strips, then the bounds in the strips of their curves."""
+        """Return the curves in their strips, then the bounds in the strips of their curves.
+
+        Also fit the strips to the values, landmarks and bounds that are drawn.
+        """
         from core.figures.margin_curves import landmarks_of  # loaded with the first run
         from core.observables.registry import predictions_of
 
@@ -227,6 +230,7 @@ class CurvesView(TraceView):
         return stack_limits(self.strips)
 
     def _grain(self, line: TraceCurve, value: float) -> float:
+        """Return the difference of values that one pixel of height means in the line's strip."""
         place = next(k for k, one in enumerate(self._lines) if one is line)
         bounds = [self.names.index(bound.view) for bound in self._shown_bounds()]
         strip = self.strips[[*range(len(self.strips)), *bounds][place]]

@@ -44,6 +44,7 @@ class LinkedRanges(QObject):
         return [view for view in views if view.links and view.shows_something]
 
     def _share(self, name: str) -> None:
+        """Give the plots of a view the range of all runs, on the axes that show the same."""
         views = self._views(name)
         plots = [view.plot for view in views]
         homes = [plot.home for plot in plots]
@@ -58,6 +59,7 @@ class LinkedRanges(QObject):
             view.set_common_extents(common)
 
     def _zoom(self, name: str) -> None:
+        """Copy the zoom of a view to the same view of the other runs with the same axes."""
         sender = self.sender()
         assert isinstance(sender, RunPanel)
         source = sender.view(name).plot

@@ -96,10 +96,12 @@ class NeuronsView(NodeView):
 
     @property
     def _shows_directions(self) -> bool:
+        """True if v_j/|v_j| is drawn on the unit circle."""
         return self._shows_points == "directions"
 
     @property
     def _shows_roots(self) -> bool:
+        """True if both axes are of signed square roots."""
         return self._range == "root" and not self._shows_directions
 
     def region(self) -> tuple[float, float, float, float]:
@@ -288,6 +290,7 @@ class NeuronsView(NodeView):
         return trails, connect
 
     def _show_nodes(self, kinds: Indices, strength: Singles) -> None:
+        """Draw the neurons: colours by `kinds`, opacity by `strength` in [0, 1]."""
         # The strongest on top, dimmed ones below all others.
         order = np.argsort(strength - 2.0 * (kinds >= self._kinds), kind="stable")
         shade = np.rint(strength * (SHADES - 1)).astype(np.int64)
@@ -306,12 +309,14 @@ class NeuronsView(NodeView):
         self._show_marks(data)
 
     def _marked_nodes(self) -> list[int]:
+        """Return the pinned neurons, unless a selection dims the others, and the hovered one."""
         chosen = [] if self._selects else self._pinned_nodes()
         if 0 <= self._hovered < len(self.plot.points) and self._hovered not in self._pinned:
             chosen.append(self._hovered)
         return chosen
 
     def _draw_marked(self, trails: Singles) -> None:
+        """Draw the trails (k, frames, 2) of the marked neurons in the foreground."""
         trails, connect = self._connect_trails(trails)
         lines = trails.reshape(-1, 2)
         path = path_of(lines[:, 0], lines[:, 1], connect.ravel())
@@ -329,6 +334,7 @@ class NeuronsView(NodeView):
         return (nodes, *zip(data.projection.labels, points.T, strict=True))
 
     def _numbers(self, x: float, y: float) -> str:
+        """Return a point as text, to the digits that a pixel resolves."""
         # One pixel up to its ends, whose distance differs from place to place on axes of roots.
         grains = (pixel_width(self.plot), self.plot.pixel_height())
         texts = []
@@ -349,6 +355,7 @@ class NeuronsView(NodeView):
             super()._hover(x, y)
 
     def _corner(self, data: DisplayData) -> tuple[str, ...]:
+        """Return the sentence in the corner: why the chosen plane is not shown; or none."""
         return (data.plane_problem,) if data.plane_problem else ()
 
     def _emptiness(self, data: DisplayData) -> str:

@@ -84,6 +84,7 @@ class NodeView(RunView):
         return ()
 
     def _pinned_nodes(self) -> list[int]:
+        """Return the numbers of the pinned neurons that are drawn, increasing."""
         return [j for j in sorted(self._pinned) if j < len(self.plot.points)]
 
     @property
@@ -105,6 +106,7 @@ class NodeView(RunView):
         return (self._pinned if self._selects else frozenset()) != self._drawn_selection
 
     def _show_marks(self, data: DisplayData) -> None:
+        """Mark the pinned neurons and the hovered one, and show the texts of the plot."""
         pinned = [] if self._selects else self._pinned_nodes()
         marks = [self._mark(j) for j in pinned if j != self._hovered]
         if 0 <= self._hovered < len(self.plot.points):

@@ -128,6 +128,7 @@ class PredictorView(RunView):
     # ----------------------------------------------------------------------------------- frame
 
     def _show(self, data: DisplayData, frame: int) -> None:
+        """Request the predictor of the frame, and draw the last one computed."""
         self._request_predictor()
         self.on_values()
 
@@ -208,6 +209,7 @@ class PredictorView(RunView):
         self._show_picture(label_colours(answer.values, data.classes, self._palette), answer)
 
     def _draw_levels(self, data: DisplayData, answer: PredictorAnswer) -> None:
+        """Draw f of one output as colours, its contours, and the lines f = 0."""
         palette, values = self._palette, answer.values
         largest = float(np.abs(values).max(initial=0.0))
         share = values / largest if largest > 0.0 else np.zeros(values.shape)
@@ -237,6 +239,7 @@ class PredictorView(RunView):
         return largest / reach if reach > 0.0 else 1.0
 
     def _show_picture(self, colours: Floats, answer: PredictorAnswer) -> None:
+        """Show colours (rows, columns, 3), 0 to 255, with a pixel around each point of the grid."""
         (left, right, columns), (low, high, rows) = answer.question.first, answer.question.second
         dx, dy = (right - left) / (columns - 1), (high - low) / (rows - 1)
         place = QRectF(left - dx / 2, low - dy / 2, dx * columns, dy * rows)

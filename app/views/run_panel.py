@@ -220,13 +220,13 @@ class RunPanel(QWidget):
             view.show_frame(self.frame)
 
     def arrange(self, columns: int, above: RunPanel | None, below: RunPanel | None) -> None:
-        """Put the views into columns; the first run has none `above`, the last no last `below`."""
+        """Put the views into columns; the first run has no panel `above`, the last none `below`."""
         if (columns, above, below) != (self._columns, self._above, self._below):
             alone = self._is_alone
             if self._below is not None:
-                self._below.range_changed.disconnect(self._on_lowest_ranged)
+                self._below.range_changed.disconnect(self._on_range_below_changed)
             if below is not None:
-                below.range_changed.connect(self._on_lowest_ranged)
+                below.range_changed.connect(self._on_range_below_changed)
             self._above, self._below = above, below
             if (columns, alone) == (self._columns, self._is_alone):
                 self._set_columns_of_views()
@@ -265,7 +265,8 @@ class RunPanel(QWidget):
             ]
             self._made[name].set_column(*neighbours)
 
-    def _on_lowest_ranged(self, name: str) -> None:
+    def _on_range_below_changed(self, name: str) -> None:
+        """Update the axis title of a view: only the lowest run in its column shows it."""
         if name in self._names:
             self._made[name].show_axis_title()
 
@@ -317,7 +318,7 @@ class RunPanel(QWidget):
             view.set_heading(heading)
 
     def data_grew(self) -> None:
-        """Queue all views for drawing, with the ranges of the new frames."""
+        """Queue all views for drawing after new frames, with the ranges of these."""
         self._queue.add(self.views, grown=True)
 
     def on_values(self) -> None:

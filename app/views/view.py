@@ -175,6 +175,7 @@ class RunView(QWidget):
     # --------------------------------------------------------------------------------- content
 
     def set_data(self, data: DisplayData | None) -> None:
+        """Show another run, or none; its first frame is drawn by `show_frame`."""
         if self.data is not None:
             self._withdraw_requests(self.data)
         self.data, self.frame = data, -1
@@ -256,6 +257,7 @@ class RunView(QWidget):
         self._describe()
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> None:
+        """Mark neurons as hovered (-1: none) and pinned."""
         self._hovered, self._pinned = hovered, pinned
         if self.data is not None and self.frame >= 0 and not self._absent:
             self._mark_nodes(self.data)
@@ -263,7 +265,7 @@ class RunView(QWidget):
 
     @property
     def shows_something(self) -> bool:
-        """Return True if there is a run with more to show than a sentence."""
+        """True if the run has frames that this view can show."""
         return self.data is not None and self.data.frames > 0 and not self._absent
 
     def region(self) -> tuple[float, float, float, float]:
@@ -300,6 +302,7 @@ class RunView(QWidget):
         return False
 
     def _fit(self) -> None:
+        """Fit the ranges to the frames that are read, unless nothing is shown."""
         data = self.data
         if data is not None and data.frames > 0 and not self._absent:
             self.refit(data)

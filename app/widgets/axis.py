@@ -204,6 +204,7 @@ class PlotAxis(pg.AxisItem):
         return [value for value, _ in self.ticks(low, high, size + ENDS)]
 
     def _find_ticks(self, low: float, high: float, size: float) -> Ticks:
+        """Return the ticks of a range over `size` pixels whose labels have room."""
         if not high > low:
             return ()
         metrics = self._metrics()
@@ -237,6 +238,7 @@ class PlotAxis(pg.AxisItem):
         return visible
 
     def _visible_ticks(self, low: float, high: float, max_ticks: int) -> Ticks:
+        """Return the ticks of the maker that are within the range."""
         return tuple(tick for tick in self._maker(low, high, max_ticks) if low <= tick[0] <= high)
 
     # -------------------------------------------------------------------------------- painting

@@ -128,6 +128,7 @@ class EndLabels(UnboundedItem):
         return sheet
 
     def _paint_all(self, painter: QPainter, way: QTransform, inside: QRectF) -> list[QRectF]:
+        """Paint the labels of the curves that are in sight; return their boxes in pixels."""
         area = self.boundingRect()
         marker_x = inside.right() - self.share(inside.width()) * inside.width() + AIR
         edge = (

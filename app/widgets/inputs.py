@@ -226,16 +226,16 @@ SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlM
 
 @final
 class SearchLine(QLineEdit):
-    """Line of text whose keys also move in the list of matches.
-
-    moved(rows): up or down. accepted(beside): Return, with Shift or without. left(): Escape.
-    """
+    """Line of text whose keys also move in the list of matches."""
 
     selection_moved = Signal(int)
+    """Number of rows to move down; negative for up."""
     accepted = Signal(bool)
+    """Return was pressed; True with Shift."""
     run_requested = Signal()
     """Ctrl+Return was pressed."""
     focus_left = Signal()
+    """Escape was pressed."""
 
     def __init__(self, hint: str, parent: QWidget, alone: bool = False) -> None:
         """`alone`: Tab has no other target."""

@@ -102,6 +102,7 @@ class PlotFocus(QObject):
         self._ring.raise_()
 
     def _key(self, event: QKeyEvent) -> bool:
+        """Handle an arrow or press on the plot; return True if the key was used."""
         plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         key = Key(event.key())
         if plain != Qt.KeyboardModifier.NoModifier or not (key in WAYS or key in PRESSES):

@@ -294,7 +294,7 @@ class Plot(pg.GraphicsView):
         )
 
     def find_nearest(self, points: NDArray[Any], x: float, y: float, reach: float = 12.0) -> int:
-        """Return the point nearest to a pixel and at most so many pixels away; -1 for none."""
+        """Return the number of the point nearest to a pixel, within `reach` pixels; -1 for none."""
         if points.shape[0] == 0 or not self.plot_area().contains(x, y):
             return -1
         return ranges.nearest_within(self.pixels(points), x, y, reach)
@@ -353,10 +353,10 @@ class Plot(pg.GraphicsView):
         self.reset_range()
         self.zoomed.emit()
 
-    def _pan(self, way: QPointF) -> None:
-        grip, box = self._grip, self.plot_area().size().expandedTo(QSizeF(1.0, 1.0))
-        x, y = way.x() / box.width(), way.y() / box.height()
-        self.set_zoom(ranges.pull_range(grip, -x, y, self._extent()))
+    def _pan(self, pixels: QPointF) -> None:
+        box = self.plot_area().size().expandedTo(QSizeF(1.0, 1.0))
+        x, y = pixels.x() / box.width(), pixels.y() / box.height()
+        self.set_zoom(ranges.pull_range(self._grip, -x, y, self._extent()))
         self.zoomed.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:

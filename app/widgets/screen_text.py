@@ -65,6 +65,7 @@ def greek(text: str) -> str:
 
 
 def _letter(match: re.Match[str]) -> str:
+    """Return the letter of a name that HTML knows, such as alpha."""
     return html5[f"{match[1]};"]
 
 

@@ -152,6 +152,7 @@ class Canvas(QWidget):
         return nearest if distances[nearest] <= REACH**2 else -1
 
     def _point_at(self, spot: int) -> None:
+        """Mark a spot as pointed at, and show its tip; -1 for none."""
         if spot == self._pointed:
             return
         self._pointed = spot

@@ -29,6 +29,7 @@ def sorted_places(values: Iterable[Any], order: Qt.SortOrder) -> list[int]:
 
 
 def _key(value: Any) -> tuple[int, Any]:
+    """Return the sort key of a value: numbers, then texts without case, then missing values."""
     if isinstance(value, int | float):
         return MISSING if math.isnan(value) else (0, value)
     return (1, str(value).casefold()) if value not in ("", None) else MISSING

@@ -189,7 +189,7 @@ def movie(arguments: argparse.Namespace) -> int:
                 interval=interval,
                 captions=not arguments.no_caption,
                 size=size,
-                progress=bar.part,
+                progress=bar.set_progress,
             )
     print_line(out)
     return 0
@@ -216,7 +216,7 @@ def page(arguments: argparse.Namespace) -> int:
         check_page(runs, views, page_options)  # check before computing theory, which takes long
         options = make_figure_options(arguments, runs, LIGHT, plane)
         with progress("page", 1, arguments.quiet) as bar:
-            save_page(runs, out, views, options, page_options, bar.part)
+            save_page(runs, out, views, options, page_options, bar.set_progress)
     print_line(out)
     return 0
 

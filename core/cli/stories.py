@@ -62,7 +62,7 @@ def _write_page(arguments: argparse.Namespace, out: Path) -> int:
         _propose_options(arguments, story, study)
         figure_options = make_figure_options(arguments, runs, LIGHT, plane)
         with progress("page", 1, arguments.quiet) as bar:
-            save_page(runs, out, usual, figure_options, options, bar.part)
+            save_page(runs, out, usual, figure_options, options, bar.set_progress)
     print_line(out)
     return 0
 

@@ -126,6 +126,7 @@ class Hunt:
             self.ledger.entries |= ledger.entries
 
     def _check_question(self, ledger: Ledger) -> None:
+        """Raise InputError if the ledger belongs to a hunt for something else."""
         differing = [
             f"{key} {ledger.question.get(key, 'none')}, not {self.question.get(key, 'none')}"
             for key in sorted(self.question.keys() | ledger.question.keys())
@@ -185,6 +186,7 @@ class Hunt:
             self.ledger.save()
 
     def _next(self, budget: Budget) -> tuple[Candidate, ...]:
+        """Return the next candidates within the budget; () once it is spent, or all were tried."""
         if len(self._digests) >= budget.runs:
             return ()
         candidates = self._search.propose()
@@ -220,6 +222,7 @@ class Hunt:
                 yield self._status_of(status)
 
     def _status_of(self, sweep: SweepStatus) -> HuntStatus:
+        """Return the hunt's status with what a sweep reports about its workers."""
         return replace(
             self.status(),
             running=sweep.running,
@@ -272,6 +275,7 @@ class Hunt:
     # -------------------------------------------------------------------------------------- results
 
     def _is_known(self, index: int) -> bool:
+        """Return True if the ledger has the value of this very run."""
         entry = self.ledger.entries.get(name_of(index))
         return (
             entry is not None
@@ -318,6 +322,7 @@ class Hunt:
                 self._remove(index)
 
     def _remove(self, index: int) -> None:
+        """Delete the files of a run."""
         run = self.run_file(index)
         for path in (run, run.with_name(f"{run.name}-wal"), run.with_name(f"{run.name}-shm")):
             path.unlink(missing_ok=True)

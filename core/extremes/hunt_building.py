@@ -51,7 +51,7 @@ def hunt_for(study: Study, question: Question, retention: FileRetention, size: s
         Study at the size.
     question : Question
         Objective, frames, space and seeds.
-    retention : Keeping
+    retention : FileRetention
         Folder, and the files to keep.
     size : str or None
         Name of the study's size.
@@ -83,7 +83,7 @@ def hunt_for(study: Study, question: Question, retention: FileRetention, size: s
 
 
 def symbols(study: Study) -> tuple[str, ...]:
-    """Return the names of sizes and factors that formulas may use."""
+    """Return the names of sizes and of the study's factors that formulas may use."""
     from core.studies.formulas import FACTOR, SYMBOLS
 
     factors = [key.partition(".")[2] for key in study.axes if key.startswith(f"{FACTOR}.")]
@@ -122,6 +122,7 @@ def table(hunt: Hunt) -> list[dict[str, Any]]:
 
 
 def _row(hunt: Hunt, one: TrialResult, rank: str) -> dict[str, Any]:
+    """Return the row of a run; `rank` is "" without one."""
     cell = hunt.space.cells[one.place]
     file, arrays = hunt.run_file(one.index), hunt.array_file(one.index)
     experiment = cell.experiment
@@ -149,7 +150,10 @@ def _row(hunt: Hunt, one: TrialResult, rank: str) -> dict[str, Any]:
 
 
 def state_of(one: TrialResult) -> str:
-    """Return the end of a run: completed, no number, did not fit, diverged, or a failure."""
+    """Return the end of a run in words.
+
+    "completed", "no number", "did not fit" or "diverged"; the reason if the run failed.
+    """
     if one.row.state != "done" or one.row.reason == DIVERGED:
         return one.row.reason or one.row.state
     if one.row.moments.get(UNFIT):

@@ -59,7 +59,7 @@ class Objective:
     fit: bool = False  # only count runs that end without training errors
 
     def score(self, value: float) -> float:
-        """Return the number to minimise; infinite for NaN."""
+        """Return the number that a search minimises: `value` or its negative; +inf for NaN."""
         if math.isnan(value):
             return math.inf
         return value if self.least else -value
@@ -79,7 +79,9 @@ class ObjectiveReader:
     def __call__(self, run: Run) -> Mapping[str, float]:
         """Return the value under `VALUE`, and a statement's verdict, as an index into VERDICTS.
 
-        Raises InputError for a run that the objective is not about.
+        The value is NaN for a run without frames, and for one with training errors if the
+        objective requires a fit; the latter also has `UNFIT`: 1. Raises InputError for a run that
+        the objective is not about.
         """
         if not run.frames:
             return {VALUE: NAN}
@@ -93,6 +95,10 @@ class ObjectiveReader:
         return {VALUE: self._formula(run)}
 
     def _formula(self, run: Run) -> float:
+        """Return the value of the formula at the objective's frames; NaN if none is finite.
+
+        Raises InputError for a wrong formula, and for an observable that the run does not have.
+        """
         objective, record = self.objective, recorded_of(run)
         cell = StudyCell(settings_of(run.experiment) | dict(self.values), lambda: record)
         for formula in filter(None, (objective.text, objective.after)):
@@ -119,6 +125,7 @@ def _names_in(formula: str) -> list[str]:
 
 
 def _wrong_runs(formula: str, name: str) -> InputError:
+    """Return the error for an observable that these runs do not have."""
     return InputError(
         f"{name} is defined for {OBSERVABLES[name].where}, which these runs do not have; choose "
         "another observable, such as risk.",
@@ -137,7 +144,11 @@ def check_labels(objective: Objective, experiments: Iterable[Experiment]) -> Non
 
 
 def _room(run: Run, objective: Objective) -> Mapping[str, float]:
-    """Return the room of a statement at its worst frame; NaN if undecided."""
+    """Return the slack or ratio of a statement at its worst frame, and its verdict.
+
+    The keys are `VALUE`, NaN if the statement is undecided, and `VERDICT`, an index into
+    `VERDICTS`. Raises InputError if the statement does not apply to the run.
+    """
     statement = STATEMENTS[objective.statement]
     if statement not in applicable_statements(run):
         raise InputError(
@@ -219,7 +230,7 @@ def objective_of(text: str, least: bool, frames: Frames, symbols: Iterable[str])
 
 
 def check_arithmetic(text: str) -> None:
-    """Raise InputError for a text that is no formula, whatever its names mean."""
+    """Raise InputError for a text that is no formula. Its names may be unknown."""
     node = parse(text)
     if node is None:
         raise InputError(

@@ -153,6 +153,7 @@ class StartSpace(ArraySpace):
         return {**problem.network.fixed, **{k: np.array(v) for k, v in trained.items()}}
 
     def _problem(self, point: Point) -> Problem:
+        """Return the problem of a point's seeds, without its arrays."""
         plain = Point(point.place, point.seeds)
         return resolve_problem(self.experiment(plain, Path()), self.ground.study.folder)
 
@@ -286,6 +287,7 @@ class DataSpace(ArraySpace):
 
     @staticmethod
     def _preserves_label(section: Any, before: Array, after: Array) -> bool:
+        """Return True unless the law gives a moved example another label."""
         if not isinstance(section, ParityData):
             return True
         if section.freeze and after[-1] != before[-1]:

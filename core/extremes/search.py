@@ -58,7 +58,7 @@ class Point:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the whole point."""
+        """First 32 hex digits of the SHA-256 of the whole point."""
         digest = hashlib.sha256(repr((self.place, sorted(self.seeds.items()))).encode())
         for name, array in sorted((self.arrays or {}).items()):
             digest.update(f"{name} {array.shape} ".encode())
@@ -90,12 +90,17 @@ class Ground:
         return np.asarray(first + order, dtype=np.int64)
 
     def draw_seed(self, number: int, rng: Generator) -> int | None:
-        """Return the seed of a draw, none of a short range twice; None after the last."""
+        """Return the seed of a draw.
+
+        `number` counts draws from 0: a range of at most `MOST_SHUFFLED` seeds is used without
+        repetition, and returns None after its last. Seeds of longer ranges come from `rng`.
+        """
         if self._order is None:
             return self.draw_any_seed(rng)
         return int(self._order[number]) if number < self._order.size else None
 
     def draw_any_seed(self, rng: Generator) -> int:
+        """Return a seed of the range, which may have been drawn before."""
         first, last = self.seeds
         return int(rng.integers(first, last, endpoint=True))
 
@@ -118,6 +123,7 @@ class Space(ABC):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
+        """Cells of the study's grid that the hunt visits; a point's `place` is an index."""
         return self.ground.cells
 
     def start_at(self, place: int) -> Point:
@@ -204,6 +210,7 @@ class SeedSpace(Space):
         return replace(parent, seeds={**parent.seeds, DATA if own else RUN: new})
 
     def _own(self, place: int, key: str) -> Any:
+        """Return the seed that the study itself gives for a key in a cell, or None."""
         section, _, name = key.partition(".")
         return getattr(getattr(self.cells[place].experiment, section), name)
 

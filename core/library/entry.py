@@ -76,6 +76,7 @@ class RunNotes:
 
     @property
     def empty(self) -> bool:
+        """True if the user has noted nothing, and did not restore the run."""
         return self == RunNotes()
 
 
@@ -285,6 +286,7 @@ def _parent(
     names: dict[str, list[int]],
     files: dict[tuple[Path, str], int],
 ) -> int | None:
+    """Return the place of an entry's parent among `entries`; None if it is not there."""
     facts = entry.facts
     if not facts.parent:
         return None
@@ -293,10 +295,10 @@ def _parent(
     nearby = [place for place in matches if entries[place].path.parent == entry.path.parent]
     if nearby or matches:
         return (nearby or matches)[0]
-    path = files.get((entry.path.parent, facts.parent))
+    place = files.get((entry.path.parent, facts.parent))
     # A file of that name with another run is not the parent.
-    foreign = path is not None and facts.parent_run and entries[path].facts.run
-    return None if foreign else path
+    foreign = place is not None and facts.parent_run and entries[place].facts.run
+    return None if foreign else place
 
 
 def _walk_tree(

@@ -51,6 +51,7 @@ def headings(summaries: Iterable[RunSummary], stems: Iterable[str]) -> list[str]
 
 
 def _of_study(runs: Sequence[tuple[RunSummary, str]]) -> list[str]:
+    """Return the headings of the runs of one study."""
     values: list[Mapping[str, object]] = [summary.settings for summary, _ in runs]
     keys = _varied_keys(values)
     if any(mark in stem for _, stem in runs for mark in IN_FILE_NAMES):
@@ -76,6 +77,7 @@ def _varied_keys(
 
 
 def _is_telling(key: str) -> bool:
+    """Return False for settings that identify no run to a reader, such as checksums."""
     if key.endswith(".content"):  # a checksum of given arrays
         return False
     return key not in DETAILS and key.partition(".")[0] not in DETAILS

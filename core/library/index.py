@@ -71,7 +71,10 @@ def run_files(root: Path) -> Iterator[FoundFile]:
 
 
 def list_folder(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
-    """Return the plain files of a folder with their status, and its folders."""
+    """Return status by name of the runs, `-wal` files and notes in a folder, and its folders.
+
+    Both are empty for a folder that cannot be read.
+    """
     files, folders = {}, []
     try:
         with os.scandir(folder) as entries:
@@ -107,6 +110,7 @@ def in_folder(folder: Path, files: dict[str, os.stat_result]) -> Iterator[FoundF
 
 
 def _stamp(status: os.stat_result | None) -> str:
+    """Return a text that changes with a file; "" without one."""
     # Includes the inode: a replacement may have the same size and time.
     if status is None:
         return ""
@@ -221,6 +225,7 @@ class RunIndex:
     # --------------------------------------------------------------------------------- the file
 
     def _write(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Execute a statement for each of some rows."""
         if rows:
             self._do(lambda database: database.executemany(sql, rows))
 
@@ -243,6 +248,7 @@ class RunIndex:
             return None
 
     def _open(self) -> sqlite3.Connection:
+        """Open the file, made if necessary; an index in memory if that is impossible."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():
@@ -287,6 +293,7 @@ def _row(stamp: str, facts: str, noted: str, about: str, verdicts: str | None) -
 
 
 def _key(path: str) -> bytes:
+    """Return the key of a run in the index."""
     # File names are bytes, not necessarily text.
     return os.fsencode(path)
 

@@ -127,7 +127,7 @@ class Library:
         return listing
 
     def _note(self, files: Mapping[str, Places], rows: dict[str, Row], messages: list[str]) -> None:
-        """Read the notes that changed."""
+        """Read the notes that changed into `rows` and the index; add errors to `messages`."""
         changed = {}
         for path, (one, _) in files.items():
             row = rows.get(path)
@@ -247,7 +247,7 @@ class Library:
             )
             for (path, (one, origin)), row, heading in zip(files.items(), rows, heads, strict=True)
         ]
-        entries.sort(key=_age, reverse=True)
+        entries.sort(key=_sort_key, reverse=True)
         if n_unread is None:
             n_unread = sum(row.facts.status == UNREAD for row in rows)
         sentences = dict.fromkeys((*self.index.messages, *messages))
@@ -265,7 +265,7 @@ class Library:
     # -------------------------------------------------------------------------------------- changes
 
     def describe(self, path: Path, change: Callable[[RunNotes], RunNotes]) -> None:
-        """Change name, note or tags of a run. Raises InputError or DiskError."""
+        """Change the notes of a run; the next `refresh` reads them. Raises as `change_about`."""
         change_about(path, change)
 
     def set_verdicts(self, path: Path, verdicts: Mapping[str, int]) -> None:
@@ -331,7 +331,7 @@ def _margin_files() -> frozenset[str]:
         return frozenset()
 
 
-def _age(entry: Entry) -> tuple[str, float]:
+def _sort_key(entry: Entry) -> tuple[str, float]:
     return entry.date, entry.modified
 
 
@@ -390,7 +390,7 @@ def surplus(
         and entry.path.parent == root
         and entry.facts.settings in shapes
     ]
-    starts.sort(key=_age, reverse=True)
+    starts.sort(key=_sort_key, reverse=True)
     total, chosen = 0.0, []
     for entry in starts:
         total += entry.size

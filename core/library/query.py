@@ -35,16 +35,19 @@ TAGS = ("tag", "tags")
 
 
 def _time(entry: Entry) -> float:
+    """Return the time at the last frame; inf beyond float64."""
     return _power(entry.facts.results.get("log10_time", math.nan))
 
 
 def _time_to_90(entry: Entry) -> float:
+    """Return the time to 90 % of the largest hard margin; NaN for runs that have not reached it."""
     log10_time = entry.log10_time_to_90
     # A run that has not reached 90 % has no time: a longer run may reach it.
     return math.nan if log10_time == math.inf else _power(log10_time)
 
 
 def _power(log10_time: float) -> float:
+    """Return 10 to this power, inf beyond float64; NaN for NaN."""
     return 10.0**log10_time if log10_time < 308.0 or math.isnan(log10_time) else math.inf
 
 
@@ -53,7 +56,9 @@ def _verdicts(entry: Entry) -> float:
     return math.nan if entry.verdicts is None else float(sum(entry.verdicts.values()))
 
 
-def _setting(key: str) -> Reader:
+def _setting_reader(key: str) -> Reader:
+    """Return the reader of a setting by its dotted key; whole numbers and truths as float."""
+
     def read(entry: Entry) -> Value:
         value = entry.facts.settings.get(key)
         return float(value) if isinstance(value, bool | int) else value
@@ -62,6 +67,8 @@ def _setting(key: str) -> Reader:
 
 
 def _table_reader(table: str, name: str) -> Reader:
+    """Return the reader of a number in `margins` or `results` of a run's facts."""
+
     def read(entry: Entry) -> Value:
         values: Mapping[str, float] = getattr(entry.facts, table)
         return values.get(name)
@@ -69,7 +76,8 @@ def _table_reader(table: str, name: str) -> Reader:
     return read
 
 
-def _unit(value: float) -> Reader:
+def _constant_reader(value: float) -> Reader:
+    """Return the reader of a unit or a truth value, the same number for all runs."""
     return lambda _: value
 
 
@@ -121,13 +129,13 @@ def readers() -> dict[str, Reader]:
 
     by_name: dict[str, Reader] = {}
     for name, keys in settings().items():
-        by_name |= {key: _setting(key) for key in keys}
+        by_name |= {key: _setting_reader(key) for key in keys}
         if len(keys) == 1:
-            by_name[name] = _setting(keys[0])
-    by_name |= {name: _setting(key) for name, key in PREFERRED.items()}
+            by_name[name] = _setting_reader(keys[0])
+    by_name |= {name: _setting_reader(key) for name, key in PREFERRED.items()}
     by_name |= {name: _table_reader("margins", name) for name in REFERENCES}
     by_name |= {name: _table_reader("results", name) for name in (*RESULTS, "norm", "log10_time")}
-    return by_name | OTHERS | {name: _unit(value) for name, value in UNITS.items()}
+    return by_name | OTHERS | {name: _constant_reader(value) for name, value in UNITS.items()}
 
 
 def reader(name: str, text: str) -> Reader:
@@ -169,7 +177,7 @@ Side = Callable[[Entry], Value]
 
 
 def query(text: str) -> Condition:
-    """Parse a search. Raises InputError."""
+    """Return the condition of a search, words or a comparison. Raises InputError."""
     text = text.strip()
     if len(text) > LONGEST:
         raise InputError(
@@ -189,6 +197,7 @@ def query(text: str) -> Condition:
 
 
 def _cut(text: str) -> str:
+    """Return a text of at most 60 characters and " ...", for errors."""
     return text if len(text) <= 60 else f"{text[:60]} ..."
 
 
@@ -202,12 +211,14 @@ def _double_equals(text: str) -> str:
 
 
 def _words(text: str) -> Condition:
+    """Return the condition that an entry contains all words of a text, in any case."""
     words = [(quoted or word).casefold() for quoted, word in WORD.findall(text)]
     words = [word.strip('"') for word in words]
     return lambda entry: all(map(entry.mentions, words))
 
 
 def _condition(node: ast.expr, text: str, depth: int) -> Condition:
+    """Return the condition of an expression within a search. Raises InputError."""
     if depth > DEEPEST:
         raise InputError(f"{_cut(text)} is nested more than {DEEPEST} deep; simplify it.")
     if isinstance(node, ast.BoolOp):
@@ -229,10 +240,12 @@ def _condition(node: ast.expr, text: str, depth: int) -> Condition:
 
 
 def _source(node: ast.expr) -> str:
+    """Return an expression as the user writes it, with ^ for powers."""
     return dotted_name(node) or ast.unparse(node).replace("**", "^")
 
 
 def _link(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condition:
+    """Return the condition of one comparison."""
     holds = SIGNS.get(type(sign))
     if holds is None:
         raise InputError(f"{_cut(text)}: compare values by <, <=, >, >=, == or !=.")
@@ -253,6 +266,7 @@ def _link(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condit
 
 
 def _plain(first: str, second: str) -> tuple[str, str]:
+    """Return two texts for a comparison that ignores case."""
     return first.casefold(), second.casefold()
 
 
@@ -279,7 +293,7 @@ def _side(node: ast.expr, text: str) -> Side:
         return lambda _: words
     if name := dotted_name(node):
         return reader(name, text)
-    number = arithmetic(node, text, lambda name: _number(name, text))
+    number = arithmetic(node, text, lambda name: _number_reader(name, text))
 
     def value(entry: Entry) -> float:
         try:
@@ -290,7 +304,8 @@ def _side(node: ast.expr, text: str) -> Side:
     return value
 
 
-def _number(name: str, text: str) -> Number:
+def _number_reader(name: str, text: str) -> Number:
+    """Return the reader of a name within arithmetic; NaN for a text or no value."""
     read = reader(name, text)
 
     def number(entry: Entry) -> float:

@@ -99,6 +99,7 @@ def flatten_tables(tables: Mapping[str, Any]) -> dict[str, Setting]:
 
 
 def _results(run: Run) -> dict[str, float]:
+    """Return the values of `RESULTS` at the last frame, as far as they apply; {} without frames."""
     from core.observables.registry import OBSERVABLES
 
     if run.frames == 0:
@@ -132,10 +133,11 @@ def _margins(run: Run) -> tuple[dict[str, float], dict[str, str], float]:
 
 
 def picture_of(path: Path) -> bytes:
-    """Return the hard margin (of real targets the risk) over the frames as heights, one byte each.
+    """Return the hard margin (of real targets the risk) over the run as heights, one byte each.
 
-    Heights are 0 to 254 from the least margin, or 0, to the largest, and 255 for undefined ones.
-    Empty for a file that cannot be read.
+    At most `POINTS` frames at equal distances are read, fewer of large networks. Heights are 0 to
+    254 from the least margin, or 0, to the largest, and 255 for undefined ones. Empty for a file
+    that cannot be read.
     """
     from core.observables.margins import hard_margin
     from core.observables.registry import OBSERVABLES

@@ -69,6 +69,10 @@ def _open(folder: Path) -> int | None:
 
 
 def _wait(descriptor: int, folder: Path) -> None:
+    """Lock the folder, retrying for `WAIT_S`. Raises InputError if another program holds it.
+
+    Returns unlocked where the file system has no locks.
+    """
     deadline = time.monotonic() + WAIT_S
     while True:
         try:
@@ -110,10 +114,10 @@ LONGEST_FILE_NAME = 255  # bytes of a file name, on all common file systems
 WRITING = threading.Lock()
 
 
-def place(run: Path) -> Path:
+def notes_file(run: Path) -> Path:
     """Return the file of a run's notes.
 
-    >>> place(Path("runs/a.msrun")).name
+    >>> notes_file(Path("runs/a.msrun")).name
     'a.msrun.notes'
     """
     return run.with_name(run.name + SUFFIX)
@@ -124,7 +128,7 @@ def read_about(run: Path) -> RunNotes:
 
     Raises InputError for a file of another program.
     """
-    path = place(run)
+    path = notes_file(run)
     if not is_there(path):
         return RunNotes()
     text = read_text(path, MOST_BYTES, "Notes")
@@ -193,6 +197,7 @@ def about_text(about: RunNotes) -> str:
 
 
 def _time_in_json(one: Bookmark | MomentNote) -> float | None:
+    """Return log10 of the time; None for t = 0."""
     return one.log10_time if math.isfinite(one.log10_time) else None
 
 
@@ -203,7 +208,7 @@ def change_about(run: Path, change: Callable[[RunNotes], RunNotes]) -> RunNotes:
     Raises InputError or DiskError if it cannot be written, or the run does not exist, or another
     program changes notes in the folder for long.
     """
-    path = place(run)
+    path = notes_file(run)
     size = len(os.fsencode(run.name))
     with WRITING, locked_folder(run.parent):
         if not is_there(run):
@@ -276,6 +281,7 @@ def _checked_moments(moments: Iterable[MomentNote]) -> tuple[MomentNote, ...]:
 
 
 def _place_in_run(one: MomentNote) -> tuple[float, str, str]:
+    """Return the sort key of a note: by time, then observable, then text."""
     return one.log10_time, one.quantity, one.text
 
 

@@ -220,6 +220,7 @@ def _unused_path(path: Path) -> Path:
 
 
 def _write_origin(folder: Path, run: Path) -> None:
+    """Write the path of a run, and this machine and process, into its folder in the trash."""
     fields = {"path": os.fsencode(run.absolute()).decode("latin-1")}
     content = json.dumps(fields | {"host": machine_name(), "pid": os.getpid()})
     write_whole(folder / ORIGIN, content.encode())

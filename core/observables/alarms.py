@@ -328,6 +328,7 @@ def _balance(run: Run, index: int) -> str:
 
 
 def _resolution(run: Run, index: int) -> str:
+    """Return the warning of too few large dual weights; "" if the frame has enough."""
     if not run.loss.monotone or run.dataset.n <= FEW_EXAMPLES:
         return ""
     count = int(atoms(run, index))

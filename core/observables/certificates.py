@@ -124,10 +124,12 @@ def nearest_multipliers(kernel: Any, b: Array, squared: float, p: Array) -> Cert
 
 
 def kkt_residual(run: Run, index: int) -> float:
+    """Return the relative residual of the KKT conditions (`Certificate.residual`)."""
     return certificate(run, index).residual
 
 
 def complementarity(run: Run, index: int) -> float:
+    """Return the multipliers' mean of p_i - 1, with scores of least 1; NaN without multipliers."""
     return certificate(run, index).complementarity
 
 

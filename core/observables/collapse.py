@@ -100,7 +100,10 @@ def _measure_spread(deviations: Array, M: Array) -> float:
 
 
 def has_classes(run: Run) -> bool:
-    """Return True for three and more classes, none without an example, and a sum over features."""
+    """Return True for three or more classes with examples, and a two-layer network.
+
+    Its outputs must be a plain sum over features, f_c = sum_j A_jc h_j.
+    """
     network = run.network
     several = network.k >= 3 and np.unique(run.dataset.y).size == network.k
     return several and isinstance(network, TwoLayer) and network.plain_sum
@@ -108,7 +111,7 @@ def has_classes(run: Run) -> bool:
 
 @cached_per_frame
 def collapse_at(run: Run, index: int) -> Collapse | None:
-    """Return the measures of a frame; None for other networks."""
+    """Return NC1 to NC4 of a frame, cached; None where `has_classes` is False."""
     if not has_classes(run):
         return None
     network, flat = run.network, run.parameters(index)
@@ -120,6 +123,7 @@ def collapse_at(run: Run, index: int) -> Collapse | None:
 
 
 def _value(name: str, run: Run, index: int) -> float:
+    """Return a field of `collapse_at` by its name; NaN for other networks."""
     collapse = collapse_at(run, index)
     return float("nan") if collapse is None else float(getattr(collapse, name))
 

@@ -61,10 +61,12 @@ def normaliser(run: Run, index: int) -> Array:
 
 
 def smallest_normaliser(run: Run, index: int) -> float:
+    """Return min_j N(v_j); NaN without batch normalisation."""
     return float(normaliser(run, index).min())
 
 
 def median_normaliser(run: Run, index: int) -> float:
+    """Return the median of N(v_j); NaN without batch normalisation."""
     return float(np.median(normaliser(run, index)))
 
 

@@ -99,6 +99,7 @@ def find_preconditioned(run: Run, index: int) -> np.ndarray:
 
 
 def preconditioned_value(run: Run, index: int) -> float:
+    """Return Adam's preconditioned sharpness; NaN where `find_preconditioned` is."""
     return float(find_preconditioned(run, index)[0])
 
 

@@ -38,13 +38,19 @@ def few_patterns(run: Run) -> bool:
 
 @cached_per_run
 def vectors_of(run: Run) -> tuple[Extremal, ...]:
-    """Return all extremal vectors of the training data, in the coordinates of the neurons."""
+    """Return all extremal vectors of the training data, in the coordinates of the neurons.
+
+    Computed once for each run, which takes long for many patterns: check `few_patterns` first.
+    """
     assert isinstance(run.network, TwoLayer)
     return extremal_vectors(run.inputs, run.dataset.y, run.network.activation.slope)
 
 
 def longest_extremal(run: Run) -> float:
-    """Return max |D| over the extremal vectors; NaN if the data have none."""
+    """Return max |D| over the extremal vectors; NaN if the data have none.
+
+    As `vectors_of`, for runs with `few_patterns` only.
+    """
     return max((abs(one.value) for one in vectors_of(run)), default=math.nan)
 
 
@@ -61,7 +67,8 @@ def cosine(run: Run, index: int) -> Array:
     Returns
     -------
     array (m,)
-        max over extremal u of <v_j/|v_j|, u>; NaN if v_j = 0, or if no u exists.
+        max over extremal u of <v_j/|v_j|, u>, within [-1, 1]; NaN if v_j = 0, if no u exists,
+        and without `few_patterns`.
     """
     U = run.network.nodes(run.parameters(index))[1]
     if not few_patterns(run) or not vectors_of(run):
@@ -89,6 +96,10 @@ def is_active(run: Run, index: int) -> NDArray[np.bool_]:
 
 
 def aligned_share(run: Run, index: int) -> float:
+    """Return the share of sum_j |a_j||v_j| in neurons with a `cosine` above `ALIGNED`.
+
+    NaN if all neurons are 0, or if the run has no known extremal vectors.
+    """
     norms = node_norms(run, index)
     total, is_near = float(norms.sum()), cosine(run, index) > ALIGNED
     is_known = total > 0.0 and few_patterns(run) and bool(vectors_of(run))
@@ -96,7 +107,7 @@ def aligned_share(run: Run, index: int) -> float:
 
 
 def least_cosine(run: Run, index: int) -> float:
-    """Return the least `cosine` of the active neurons; NaN if no neuron is active."""
+    """Return the least `cosine` of the active neurons; NaN if none is active or one is NaN."""
     cosines = cosine(run, index)[is_active(run, index)]
     return float(cosines.min()) if cosines.size and np.isfinite(cosines).all() else math.nan
 
@@ -112,13 +123,14 @@ def dead_nodes(run: Run, index: int) -> float:
 
 
 def has_scale(run: Run) -> bool:
-    """Return True for a small start of known size, below 1."""
+    """Return True for a small start of known size, below 1, and `few_patterns`."""
     section = run.experiment.network
     small = isinstance(section, StandardNetwork) and section.init in SMALL and section.scale < 1.0
     return small and few_patterns(run)
 
 
 def early_time(run: Run, index: int) -> float:
+    """Return t |D|/ln(1/lambda), D the longest extremal vector; NaN where `has_scale` is False."""
     if not has_scale(run):
         return math.nan
     section = run.experiment.network

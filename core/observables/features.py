@@ -161,6 +161,7 @@ def kl(v: Array, u: Array) -> float:
 
 
 def kl_from_reference(run: Run, index: int) -> float:
+    """Return KL(reference distribution, mass of the neurons at a frame); NaN if that mass is."""
     u = reparametrise(run, index)
     return kl(reference_distribution(run), u) if np.isfinite(u).all() else float("nan")
 

@@ -184,22 +184,26 @@ def frequency_mass(run: Run, index: int) -> Array:
 
 
 def frequency_share(run: Run, index: int) -> float:
+    """Return the share of sum_j |theta_j|^3 in neurons of purity above `PURE`; NaN if all are 0."""
     _, weights = _shares(run, index)
     total = float(weights.sum())
     return float(weights[purity(run, index) > PURE].sum()) / total if total > 0.0 else float("nan")
 
 
 def frequency_spread(run: Run, index: int) -> float:
+    """Return the difference of the largest and the least mass of the frequencies k >= 1."""
     mass = frequency_mass(run, index)[1:]
     return float(mass.max() - mass.min())
 
 
 def frequency_count(run: Run, index: int) -> float:
+    """Return the effective number of frequencies k >= 1, by the entropy of their masses; or NaN."""
     mass = frequency_mass(run, index)[1:]
     return effective_rank(mass) if np.isfinite(mass).all() else float("nan")
 
 
 def phase_gap(run: Run, index: int) -> float:
+    """Return the mean of |th_u + th_v - th_w| weighted by |theta_j|^3; NaN if all neurons are 0."""
     _, weights = _shares(run, index)
     total = float(weights.sum())
     gaps = np.abs(phase_relation(run, index))
@@ -207,12 +211,14 @@ def phase_gap(run: Run, index: int) -> float:
 
 
 def largest_phase_gap(run: Run, index: int) -> float:
+    """Return the largest |th_u + th_v - th_w|, of neurons with a visible |theta_j|^3; or NaN."""
     _, weights = _shares(run, index)
     chosen = weights > VISIBLE * weights.max()
     return float(np.abs(phase_relation(run, index)[chosen]).max()) if chosen.any() else float("nan")
 
 
 def sum_of_cubes(run: Run, index: int) -> float:
+    """Return sum_j |theta_j|^3 at the physical parameters W; inf beyond float64."""
     return scale(run, index) * cubed_norm(run.network, run.parameters(index))
 
 

@@ -102,24 +102,29 @@ def flat_norm_power(run: Run, index: int) -> float:
 
 
 def _divide(value: float, norm: float) -> float:
+    """Return the quotient; NaN for a norm of 0 or NaN."""
     return value / norm if norm > 0.0 else float("nan")
 
 
 def log10_risk(run: Run, index: int) -> float:
+    """Return log10 of the risk with 1/n and without the penalty, also where the risk underflows."""
     log_risk = run.loss.log_risk(scale(run, index) * flat_scores(run, index))
     return log_risk / float(np.log(10.0))
 
 
 def risk(run: Run, index: int) -> float:
+    """Return the risk with 1/n and without the penalty: 0 or inf beyond float64."""
     with np.errstate(over="ignore", under="ignore"):  # log10_risk covers values beyond float64
         return float(np.exp(np.log(10.0) * log10_risk(run, index)))
 
 
 def hard_margin(run: Run, index: int) -> float:
+    """Return min_i p_i over |W|^L, or over |a| |c| with batch norm; NaN where W = 0."""
     return _divide(float(flat_margins(run, index).min()), flat_norm_power(run, index))
 
 
 def balanced_margin(run: Run, index: int) -> float:
+    """Return min_i p_i / |W|^2, for degree 2; NaN where W = 0."""
     # The paper's margins of batch norm are over |a| |c|, at most half of this one; Theorem 3.6 of
     # homogeneity makes this one monotone (docs/theory.md, 3.3).
     squared = run.network.norm(run.parameters(index)) ** 2
@@ -127,18 +132,21 @@ def balanced_margin(run: Run, index: int) -> float:
 
 
 def l2_margin(run: Run, index: int) -> float:
+    """Return min_i p_i / |W|^3, for degree 3; NaN where W = 0."""
     # Like that of batch norm: the penalty maximises the margin over N, flow this one.
     cubed = run.network.norm(run.parameters(index)) ** 3
     return _divide(float(flat_margins(run, index).min()), cubed)
 
 
 def smoothed_margin(run: Run, index: int) -> float:
+    """Return the loss's smoothed margin over the divisor of `hard_margin`; NaN where W = 0."""
     factor = scale(run, index)
     smoothed = run.loss.smoothed_margin(factor * flat_scores(run, index))
     return _divide(smoothed, factor * flat_norm_power(run, index))
 
 
 def l1_margin(run: Run, index: int) -> float:
+    """Return min_i p_i over sum_j |s_j| |u_j|^k, of the degree of f; NaN if all neurons are 0."""
     s, U = run.network.nodes(run.parameters(index))
     lengths = np.linalg.norm(U, axis=1) if run.network.inner_weights else np.ones(s.shape)
     # To the power that gives the sum the degree of f.
@@ -195,16 +203,19 @@ def dual(run: Run, index: int) -> Array:
 
 
 def atoms(run: Run, index: int) -> float:
+    """Return the number of examples with a dual weight above `ATOM`."""
     return float(np.count_nonzero(dual(run, index) > ATOM))
 
 
 def dual_margin(run: Run, index: int) -> float:
+    """Return the mean of the scores by their dual weights, over `flat_norm_power`; NaN if W = 0."""
     q = dual_scores(run, index)
     value = float(np.vdot(q, flat_scores(run, index))) / float(q.sum())
     return _divide(value, flat_norm_power(run, index))
 
 
 def train_error(run: Run, index: int) -> float:
+    """Return the share of examples with p_i <= 0 or NaN; NaN for networks without outputs."""
     if why_no_output(run.experiment.network):
         return float("nan")
     # "not p > 0" instead of "p <= 0": a NaN network must not count as perfect.

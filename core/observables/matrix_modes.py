@@ -79,6 +79,7 @@ def _along_curve(number: int, run: Run, t: Array) -> Array:
 
 
 def _along_solution(number: int, run: Run, t: Array) -> Array:
+    """Return a mode of the target along the exact solution at times t (T,), `number` from 1."""
     return np.asarray(products(run, t) @ target_modes(run)[0][number - 1])
 
 

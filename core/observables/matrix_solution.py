@@ -96,6 +96,7 @@ class MatrixSolution:
         return np.asarray(self.basis[d:] @ X @ self.basis[:d].T)
 
     def _state(self, t: float) -> Array:
+        """Return the state at time t, continued from the stored state at the start of its part."""
         if not np.isfinite(self.part):
             return self._step(self.states[0], t)
         part = int(min(t / self.part, MOST_PARTS))

@@ -13,16 +13,22 @@ Array = NDArray[np.float64]
 
 
 def norm_squared(run: Run, index: int) -> float:
+    """Return |W|^2 of the physical weights in which f is homogeneous; inf beyond float64."""
     with np.errstate(over="ignore"):
         return float(np.exp(2.0 * run.rho[index])) * run.network.norm(run.parameters(index)) ** 2
 
 
 def distance(run: Run, index: int) -> float:
+    """Return |W - W(0)| of all physical parameters."""
     with np.errstate(over="ignore"):
         return float(np.linalg.norm(run.physical_parameters(index) - run.origin))
 
 
 def balance_drift(run: Run, index: int) -> float:
+    """Return the largest change of a neuron's imbalance since the start, over |W|^2.
+
+    NaN where W = 0 or W(0) = 0, and for networks without conserved imbalances.
+    """
     # At the flat scale, since the difference of large physical numbers cancels. W(0) is normalised
     # first, since squares of tiny weights underflow.
     flat, rho = run.parameters(index), float(run.rho[index])
@@ -232,6 +238,10 @@ def patterns(run: Run, flat: Array) -> NDArray[np.bool_]:
 
 
 def patterns_changed(run: Run, index: int) -> float:
+    """Return the share of (neuron, example) pairs whose activation differs from the start's.
+
+    NaN for other than two-layer networks.
+    """
     if not isinstance(run.network, TwoLayer):
         return float("nan")
     return float(np.mean(patterns(run, run.parameters(index)) != _patterns_at_start(run)))
@@ -239,6 +249,7 @@ def patterns_changed(run: Run, index: int) -> float:
 
 @cached_per_run
 def _patterns_at_start(run: Run) -> NDArray[np.bool_]:
+    """Return `patterns` at the origin of the run, (m, n)."""
     return patterns(run, run.origin)
 
 

@@ -31,7 +31,7 @@ def has_norms(run: Run) -> bool:
 
 
 def blocks_at(run: Run, index: int) -> list[Array]:
-    """Return the blocks of the flat parameters in plain coordinates.
+    """Return the parameters of a frame as blocks, with V in the coordinates of R^d.
 
     Parameters
     ----------
@@ -52,10 +52,12 @@ def blocks_at(run: Run, index: int) -> list[Array]:
 
 
 def largest_entry(blocks: list[Array]) -> float:
+    """Return max |entry| of all blocks."""
     return max(float(np.abs(block).max(initial=0.0)) for block in blocks)
 
 
 def sum_of_entries(blocks: list[Array]) -> float:
+    """Return the sum of |entry| over all blocks."""
     return float(sum(np.abs(block).sum(dtype=np.float64) for block in blocks))
 
 
@@ -65,7 +67,10 @@ def operator_norm(blocks: list[Array]) -> float:
 
 
 def _margin(norm: Callable[[list[Array]], float], width: bool, run: Run, index: int) -> float:
-    """Return min_i p_i/|W|^L at the flat parameters, over m as well if `width`."""
+    """Return min_i p_i/|W|^L in the norm `norm`, divided by m as well if `width`.
+
+    NaN if W = 0.
+    """
     size = norm(blocks_at(run, index)) ** run.network.degree * (run.network.m if width else 1)
     return float(flat_margins(run, index).min()) / size if size > 0.0 else float("nan")
 

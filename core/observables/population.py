@@ -73,6 +73,7 @@ def population_risk(run: Run, index: int) -> float:
 
 
 def log10_population_risk(run: Run, index: int) -> float:
+    """Return log10 of `population_risk`; NaN where that is 0 or NaN."""
     risk = population_risk(run, index)
     return float(np.log10(risk)) if risk > 0.0 else float("nan")
 

@@ -99,7 +99,10 @@ def motion(run: Run, numbers: tuple[int, ...]) -> Axes:
 
 
 def _leading(rows: Array) -> Array:
-    """Return the first two right singular vectors of rows (k, d), (2, d), with fixed signs."""
+    """Return the first two right singular vectors of rows (k, d), (2, d), with fixed signs.
+
+    Where a vector is missing, as for rows of rank 1, unit vectors complete them.
+    """
     d = rows.shape[1]
     if d <= DENSE:
         _, vectors = np.linalg.eigh(rows.T @ rows)
@@ -135,6 +138,7 @@ def class_means(run: Run, numbers: tuple[int, ...]) -> Axes:
 
 
 def components(run: Run, numbers: tuple[int, ...]) -> Axes:
+    """Return the plane of the first two principal components of the inputs."""
     return Axes(principal_axes(run.dataset.x), ("component 1", "component 2"))
 
 

@@ -31,6 +31,7 @@ def empty_cones(run: Run, index: int) -> float:
 
 
 def _features_of(run: Run) -> tuple[Array, Array]:
+    """Return `known_features` of a law that has them: alpha (r,) and beta (r, d)."""
     features = known_features(run)
     assert features is not None
     return features
@@ -84,7 +85,8 @@ def matched_nodes(run: Run) -> Array:
     Returns
     -------
     array (r,) of int
-        For each beta_k, the neuron of sgn(a_j) = sgn(alpha_k) whose sgn(b_j) v_j(0) is nearest.
+        For each beta_k, the neuron of sgn(a_j) = sgn(alpha_k) whose sgn(b_j) v_j(0) has the
+        nearest direction; 0 if no neuron has the sign.
     """
     alpha, beta = _features_of(run)
     parts = run.network.unpack(run.origin)

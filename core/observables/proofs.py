@@ -88,6 +88,7 @@ def perceptron_sum(run: Run, index: int) -> float:
 
 
 def log10_perceptron_sum(run: Run, index: int) -> float:
+    """Return log10 of `perceptron_sum`, finite also where the sum overflows."""
     return log_perceptron_sum(run, index) / LN_10
 
 
@@ -225,6 +226,7 @@ def loss_ratio(run: Run, index: int) -> float:
 
 
 def log10_loss_ratio(run: Run, index: int) -> float:
+    """Return log10 of `loss_ratio`, finite also where the ratio overflows."""
     slopes = log_slopes(run, index)
     return float(slopes.max() - slopes.min()) / LN_10
 

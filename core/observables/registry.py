@@ -176,6 +176,7 @@ def predict(run: Run, name: str) -> PredictedCurve:
 
 
 def of_shape(shape: Shape) -> tuple[Observable, ...]:
+    """Return all observables of a shape, in the registry's order."""
     return tuple(item for item in OBSERVABLES.values() if item.shape is shape)
 
 

@@ -117,6 +117,7 @@ def top_value(run: Run, index: int) -> Array:
 
 
 def largest(run: Run, index: int) -> float:
+    """Return the sharpness, the largest eigenvalue of the Hessian of R with its penalties."""
     return float(top_value(run, index)[0, 0])
 
 
@@ -125,6 +126,10 @@ def _entry(row: int, place: int, run: Run, index: int) -> float:
 
 
 def gauss_newton(run: Run, index: int) -> float:
+    """Return the largest eigenvalue of the Gauss-Newton part of the Hessian of R.
+
+    NaN where `has_sharpness` is False, and for parameters that are not finite.
+    """
     flat = run.physical_parameters(index)
     if not has_sharpness(run) or not np.isfinite(flat).all():
         return float("nan")
@@ -142,6 +147,7 @@ def has_stability(run: Run) -> bool:
 
 
 def has_preconditioned(run: Run) -> bool:
+    """Return True for Adam with known moments and a sharpness."""
     return has_moments(run) and has_sharpness(run)
 
 
@@ -179,16 +185,18 @@ def _one(run: Run) -> Landmark | None:
 
 
 def error_bound(run: Run, index: int) -> float:
-    """Return a bound on the error: `TOLERANCE` of the largest, or more if products ran out."""
+    """Return a bound on the error of `largest`: `TOLERANCE` of it, or more if products ran out."""
     return float(top_value(run, index)[1, 0])
 
 
 def stability_off(run: Run, index: int) -> float:
+    """Return a bound on the error of `stability`."""
     error = preconditioned_error if has_moments(run) else error_bound
     return inverse_edge(run, index) * error(run, index)
 
 
 def gauss_newton_off(run: Run, index: int) -> float:
+    """Return a bound on the error of `gauss_newton`: `TOLERANCE` of its value."""
     return TOLERANCE * abs(gauss_newton(run, index))
 
 

@@ -132,6 +132,7 @@ def log10_singular_values(run: Run, index: int) -> Array:
 
 
 def stable_rank(run: Run, index: int) -> float:
+    """Return |V|_F^2 / sigma_1^2; NaN where V = 0."""
     total, largest = flat_spectrum(run, index)[:2]
     return float(total / largest) ** 2 if largest > 0.0 else float("nan")
 
@@ -335,11 +336,13 @@ def known_rotations(run: Run, index: int) -> Array:
 
 
 def least_rotation(run: Run, index: int) -> float:
+    """Return the least cosine of a neuron with its direction at the start; NaN if none is known."""
     values = known_rotations(run, index)
     return float(values[0]) if values.size else float("nan")
 
 
 def median_rotation(run: Run, index: int) -> float:
+    """Return the median cosine of the neurons with their directions at the start; or NaN."""
     values = known_rotations(run, index)
     return float(np.median(values)) if values.size else float("nan")
 

@@ -141,15 +141,18 @@ def distance_of(K: Array, other: Array) -> float:
 
 
 def alignment(run: Run, index: int) -> float:
+    """Return the cosine between the tangent kernel and y y'; NaN if one of them is 0."""
     return alignment_of(kernel(run, index), targets(run))
 
 
 def centred_alignment(run: Run, index: int) -> float:
+    """Return `alignment` of the centred kernel and the targets less their mean; or NaN."""
     y = targets(run)
     return alignment_of(centre(kernel(run, index)), y - y.mean())
 
 
 def effective_rank(run: Run, index: int) -> float:
+    """Return (tr K)^2 / |K|_F^2 of the tangent kernel; NaN where K = 0."""
     return effective_rank_of(kernel(run, index))
 
 

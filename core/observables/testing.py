@@ -304,10 +304,12 @@ def _block(cached: tuple[Array, Array | None], block: slice) -> tuple[Array, Arr
 
 
 def error_on_test(run: Run, index: int) -> float:
+    """Return the share of test points that are wrong; NaN without test points."""
     return test_values(run, index).error
 
 
 def loss_on_test(run: Run, index: int) -> float:
+    """Return the mean of min((f - y)^2, 1) on the test points; NaN unless the loss is squared."""
     return test_values(run, index).loss if is_squared(run) else float("nan")
 
 
@@ -328,6 +330,7 @@ def has_squared_error(run: Run) -> bool:
 
 
 def standard_error(run: Run, index: int) -> float:
+    """Return the binomial standard error of the test error; 0 for an exact law, or NaN."""
     points = points_of(run)
     if points is None:
         return float("nan")

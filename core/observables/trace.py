@@ -42,6 +42,10 @@ def squared_slopes(run: Run, flat: Array) -> float:
 
 
 def gauss_newton_trace(run: Run, index: int) -> float:
+    """Return the trace of the Gauss-Newton part of the Hessian of R, without the penalty.
+
+    `squared_slopes` over n. NaN for parameters that are not finite, and where `has_trace` is False.
+    """
     flat = run.physical_parameters(index)
     if not has_trace(run) or not np.isfinite(flat).all():
         return math.nan
@@ -50,7 +54,7 @@ def gauss_newton_trace(run: Run, index: int) -> float:
 
 
 def has_trace(run: Run) -> bool:
-    """Return True if the loss and the gradients of the outputs are known."""
+    """Return True if the loss is known, and the gradients of the outputs exist."""
     return run.experiment.loss.known and run.network.kind != "kernel_predictor"
 
 
@@ -71,6 +75,7 @@ def find_least_trace(run: Run) -> float:
 
 
 def least_trace(run: Run, index: int) -> float:
+    """Return `find_least_trace`, the same at each frame; NaN where `has_least_trace` is False."""
     return find_least_trace(run) if has_least_trace(run) else math.nan
 
 
@@ -83,11 +88,12 @@ def _draw_least(run: Run) -> Landmark | None:
 
 
 def has_noise(run: Run) -> bool:
+    """Return True for SGD with label noise whose rule did not change within the run."""
     return isinstance(run.experiment.dynamics, LabelNoise) and not run.has_changed_rule
 
 
 def noise_time(run: Run, index: int) -> float:
-    """Return eta^2 times the steps, the time of the drift along the fits."""
+    """Return eta^2 times the steps, the time of the drift along the fits; NaN without noise."""
     dynamics = run.experiment.dynamics
     if not (isinstance(dynamics, LabelNoise) and dynamics.step and has_noise(run)):
         return math.nan

@@ -28,10 +28,10 @@ MODULE = f"python -m {package('core')}"
 
 
 def headless_program() -> str:
-    """Return the words before a command.
+    """Return the words that start the headless program, before the name of a command.
 
-    They are "python -m core" in a clone of the source, and elsewhere the installed command, or the
-    name that this program was started under.
+    "marginscope-core" if this program was started by an installed command; else "python -m core"
+    in a clone of the source, or if this program was started so.
 
     >>> headless_program() in (MODULE, COMMAND)
     True
@@ -43,7 +43,7 @@ def headless_program() -> str:
 
 
 def window_program() -> str:
-    """Return the words that open the window.
+    """Return the command that opens the window.
 
     >>> window_program() in (f"python -m {package('app')}", "marginscope")
     True
@@ -52,5 +52,5 @@ def window_program() -> str:
 
 
 def result_file(study_id: str) -> Path:
-    """Return the file of a study's shipped result."""
+    """Return the path of a study's shipped result; most studies have one."""
     return RESOURCES.joinpath("results", f"{study_id}.json")

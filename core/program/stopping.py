@@ -29,7 +29,7 @@ _answered_elsewhere = 0  # number of nested blocks in which a run or sweep answe
 
 @contextmanager
 def removed_when_stopped(place: Path) -> Iterator[None]:
-    """Remove a file or folder if a signal ends the program within the block."""
+    """Remove a file or folder if `exit_now` ends the program in the block, as after a signal."""
     _temporary.add(place)
     try:
         yield
@@ -50,7 +50,7 @@ def answered_elsewhere() -> Iterator[None]:
 
 @final
 class FirstSignal:
-    """Handler of signals: the first calls `stop`, and is `heard`; a second interrupts at once."""
+    """Handler of signals: the first calls `stop` and sets `heard`; a second interrupts at once."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
@@ -65,7 +65,10 @@ class FirstSignal:
 
 @contextmanager
 def first_signal(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` at the first Ctrl-C or SIGTERM within the block; a second interrupts at once."""
+    """Call `stop` at the first Ctrl-C or SIGTERM within the block.
+
+    A second signal raises KeyboardInterrupt. The earlier handlers return after the block.
+    """
     handle = FirstSignal(stop)
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -76,7 +79,10 @@ def first_signal(stop: Callable[[], None]) -> Iterator[None]:
 
 
 def exit_now(number: int) -> NoReturn:
-    """Leave the program as after this signal: 130 with a line for Ctrl-C, 143 for SIGTERM."""
+    """End the process as after this signal: status 130 and a line for Ctrl-C, 143 for SIGTERM.
+
+    First delete what `removed_when_stopped` names. Python's own clean-up does not run.
+    """
     for place in tuple(_temporary):
         if place.is_dir() and not place.is_symlink():
             import shutil
@@ -92,12 +98,16 @@ def exit_now(number: int) -> NoReturn:
     os._exit(INTERRUPTED if number == signal.SIGINT else TERMINATED)
 
 
-def _answer(number: int, frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
+    """Handle a signal of a command: end the program at once."""
     exit_now(number)
 
 
 def _watch(reader: int) -> None:
-    """End the program where its main thread does not come to it, as while LLVM compiles."""
+    """End the program after `PATIENCE_S` if its main thread does not, as while LLVM compiles.
+
+    Runs in a thread, and reads the numbers of signals from the pipe `reader`.
+    """
     from threading import Event
 
     while signals := os.read(reader, 64):
@@ -119,6 +129,7 @@ def exit_when_input_closes() -> None:
 
 
 def _wait_for_input_end() -> None:
+    """Read and discard standard input to its end, then end the program; at once without one."""
     # os.read, not sys.stdin.read: Python aborts at exit while a thread waits in the buffered read.
     while sys.stdin is not None and os.read(sys.stdin.fileno(), 1024):
         pass
@@ -138,10 +149,10 @@ def hold_streams() -> None:
 
 
 def answer_signals() -> None:
-    """Make Ctrl-C and SIGTERM end this program. Call from the main thread of a command."""
+    """Make Ctrl-C and SIGTERM end this program at once. Call from the main thread of a command."""
     hold_streams()
-    signal.signal(signal.SIGINT, _answer)
-    signal.signal(signal.SIGTERM, _answer)
+    signal.signal(signal.SIGINT, _exit_on_signal)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     if sys.platform != "win32":
         from threading import Thread
 

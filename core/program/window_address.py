@@ -20,7 +20,10 @@ NAME = "marginscope"
 
 
 def private_folder() -> Path | None:
-    """Return this user's own folder of sockets; None if the system has none."""
+    """Return this user's own folder for sockets, which is created if it is missing.
+
+    None on systems without Unix sockets, and if the folder cannot be created or others may use it.
+    """
     if not hasattr(socket, "AF_UNIX") or not hasattr(os, "getuid"):
         return None
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -39,7 +42,11 @@ def private_folder() -> Path | None:
 
 
 def address() -> Path | None:
-    """Return the socket of this user's window on this screen; None if none is possible."""
+    """Return the path of the socket of this user's window on this screen.
+
+    The socket exists only while a window is open. None without `private_folder`, and for a path
+    that is too long.
+    """
     folder = private_folder()
     if folder is None:
         return None

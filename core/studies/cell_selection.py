@@ -66,6 +66,7 @@ def restrict_study(study: Study, cells: Sequence[Cell]) -> Study:
 
 
 def _first_places(study: Study) -> islice[Place]:
+    """Return the first `MOST_EXAMINED` cells of a study, as values by axis."""
     return islice(study.places(), MOST_EXAMINED)
 
 
@@ -74,6 +75,7 @@ def _has(place: Place, settings: Mapping[str, Any]) -> bool:
 
 
 def _choose_places(study: Study, count: int) -> list[Place]:
+    """Return the first cells that differ in more than seeds, at most `count`."""
     chosen: list[Place] = []
     for place in _first_places(study):
         if all(_differ_beyond_seed(place, place_) for place_ in chosen):

@@ -85,6 +85,7 @@ class TableRow:
 
     @property
     def fit(self) -> bool | None:
+        """True without training errors, False with some, None if unknown."""
         return fits(self.row.values.get("train_error", math.nan))
 
     def flat(self) -> dict[str, Any]:
@@ -202,6 +203,7 @@ def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 
 def _write(columns: dict[str, list[Any]], path: Path) -> None:
+    """Write columns as CSV, NPZ or Parquet, by the suffix. Raises InputError for others."""
     check_table(path)
     if path.suffix == ".npz":
         write_whole(path, npz_bytes({name: _array(values) for name, values in columns.items()}))
@@ -224,6 +226,7 @@ def check_table(path: Path) -> None:
 
 
 def _columns(flat: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the columns of all rows by name, with None where a row lacks the value."""
     # Over all rows: the row of a failed cell lacks values.
     names = list(dict.fromkeys(name for row in flat for name in row))
     return {name: [row.get(name) for row in flat] for name in names}
@@ -235,6 +238,7 @@ def _cell(value: Any) -> Any:
 
 
 def _array(values: Sequence[Any]) -> NDArray[Any]:
+    """Return an array of numbers, or of texts, with "" for None."""
     if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
         return np.array(values)
     return np.array(["" if v is None else str(_cell(v)) for v in values])

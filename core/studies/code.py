@@ -28,6 +28,7 @@ def files_of(study: Study) -> tuple[Path, ...]:
 
 
 def _values(study: Study, name: str) -> Iterator[str]:
+    """Yield the texts that a key of the network has in a study, its axes, variants and sizes."""
     key = f"network.{name}"
     yield from _texts(study.tables.get("network", {}).get(name))
     yield from _texts(list(study.axes.get(key, ())))

@@ -70,6 +70,7 @@ def evaluate(formula: str, values: Mapping[str, float]) -> float:
 
 @lru_cache(maxsize=64)  # a study has few formulas, and thousands of cells
 def _compile(formula: str) -> Number:
+    """Return the function that evaluates a formula on values by name. Raises InputError."""
     node = parse(formula)
     if node is None:
         raise InputError(f"{formula!r} is not a formula; write one such as 2 * d^2.")
@@ -118,6 +119,7 @@ def _in_python(formula: str) -> str:
 
 
 def _with_signs(formula: str) -> str:
+    """Return a formula with ** for ^, and with * between a number and a name."""
     text, previous = [], ""
     for word in formula.replace("^", " ** ").replace("(", " ( ").replace(")", " ) ").split():
         number = previous[-1:].isdigit() or previous[-1:] == "."
@@ -198,6 +200,7 @@ def _constant(value: object, formula: str) -> Number:
 
 
 def _power(left: float, right: float, formula: str) -> float:
+    """Return left^right; NaN if one is NaN. Raises InputError for a large power."""
     if abs(right) > LARGEST_POWER:
         raise InputError(f"{formula}: the power {right:g} is larger than {LARGEST_POWER:g}.")
     if math.isnan(left) or math.isnan(right):  # in Python nan^0 and 1^nan are 1

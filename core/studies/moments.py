@@ -169,6 +169,7 @@ def requested_of(study: Study) -> tuple[ValueRequest, ...]:
 
 
 def _requested_by(quantity: Quantity) -> Iterator[ValueRequest]:
+    """Yield the values that the formulas of a quantity need."""
     formulas = [quantity.options.get(name) for name in FORMULAS]
     for formula in formulas if any(formulas) else [quantity.measure]:
         if isinstance(formula, str):

@@ -72,6 +72,7 @@ def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]
 
 
 def _is_included(cell: StudyCell, panel: PanelLayout) -> bool:
+    """Return True if a panel shows a cell, by its `where` and its rule about fits."""
     if not matches(cell, panel.where):
         return False
     return not panel.exclude_unfit or fits(cell.value_at("train_error", END)) is not False
@@ -86,6 +87,7 @@ def _by_line(cells: Sequence[StudyCell], panel: PanelLayout) -> list[tuple[Any, 
 
 
 def _traces(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
+    """Return a mean curve over the frames for each formula and value of the lines' axis."""
     lines = []
     for formula in panel.y:
         for value, group in _by_line(cells, panel):
@@ -129,6 +131,7 @@ def _mean_trace(
 
 
 def _interpolate(grid: Array, x: Array, y: Array, log: bool) -> Array:
+    """Return y at the points of a grid, linear in x or ln x; NaN outside of x."""
     # Common case: runs of one setting share their grid, and nothing is interpolated.
     if np.array_equal(grid, x):
         return y
@@ -156,6 +159,7 @@ def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
 
 
 def _line(value: Any, by_x: Sequence[tuple[Any, Sequence[float]]], bar: str, log: bool) -> Line:
+    """Return means and bars over the seeds at each x."""
     ends = np.array([mean_bar(ys, bar, log) for _, ys in by_x]).reshape(-1, 3)
     x = np.array([float(place) for place, _ in by_x])
     count = np.array([np.isfinite(ys).sum() for _, ys in by_x], dtype=np.int64)
@@ -273,10 +277,12 @@ def normalised_function(run: Run, grid: Array) -> Array:
 
 
 def _first(cells: Sequence[StudyCell]) -> Run | None:
+    """Return the first open run of some cells, or None."""
     return next((cell.record.run for cell in cells if cell.record.run is not None), None)
 
 
 def _curve(value: Any, x: Array, y: Array) -> Line:
+    """Return a line without bars, of one run."""
     return Line(value, x, y, y, y, np.ones(x.size, dtype=np.int64))
 
 

@@ -70,6 +70,7 @@ def digest_of(study: Study) -> str:
 
 
 def _without_words(value: Any) -> Any:
+    """Return a value without the keys `WORDS`, whose texts change no number."""
     if isinstance(value, Mapping):
         return {key: _without_words(one) for key, one in value.items() if key not in WORDS}
     if isinstance(value, list | tuple):
@@ -138,6 +139,7 @@ def _select_points(line: Line) -> NDArray[np.int64]:
 
 
 def _round(value: float) -> float | None:
+    """Return a number of `DIGITS` digits; None for NaN and infinity, which JSON lacks."""
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
 
 
@@ -175,4 +177,5 @@ def _array(values: Sequence[float | None]) -> Array:
 
 
 def _number(value: float | None) -> float:
+    """Return a number of the file; None is NaN."""
     return math.nan if value is None else float(value)

@@ -144,6 +144,7 @@ def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[floa
 
 
 def _student(freedom: int) -> float:
+    """Return Student's t for the two-sided level; NaN without degrees of freedom."""
     # scipy.special instead of scipy.stats, which takes three times as long to load.
     from scipy.special import stdtrit
 

@@ -71,7 +71,7 @@ class Trial:
 
     @property
     def fit(self) -> bool:
-        """True if the run ends without training errors."""
+        """True if the run ends without training errors; False also if that is unknown."""
         return fits(self.value("train_error", None)) is True
 
     @property
@@ -202,6 +202,7 @@ class Trial:
 
 
 def _of_nodes(name: str) -> Observable:
+    """Return the observable of neurons with a name. Raises InputError for others."""
     observable = OBSERVABLES.get(name)
     if observable is None or observable.shape is not Shape.NODE:
         hint = did_you_mean(name, [item.name for item in of_shape(Shape.NODE)])
@@ -210,6 +211,7 @@ def _of_nodes(name: str) -> Observable:
 
 
 def _margin(run: Run, name: str) -> float:
+    """Return a reference margin of a run. Raises InputError for other names."""
     if name not in REFERENCES:
         raise InputError(f"{name} is not a reference margin; {did_you_mean(name, REFERENCES)}")
     return margin_of(run, name, CancelToken())

@@ -145,6 +145,7 @@ def _number(value: float, digits: int) -> str:
 
 
 def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> JudgedClaim:
+    """Return a claim with its measurement, related to `against` if given, and its verdict."""
     result = _measure(claim, trials)
     if claim.against is not None:
         result = _relate(claim, result, trials)

@@ -99,7 +99,8 @@ def row_of(run_: Run, name: str, columns: Sequence[str], seconds: float, worker:
     name : str
         Name of the cell.
     columns : sequence of str
-        Scalar observables; NaN for those that the run does not have.
+        Scalar observables, whose values at the last frame are stored; NaN for those that the run
+        does not have, and for a run without frames.
     seconds : float
         Time that the recording took.
     worker : str
@@ -153,6 +154,7 @@ def run_cell(task: Task, control: Control | None = None) -> Row:
 
 
 def _failed_row(task: Task, reason: str, start: float, worker: str) -> Row:
+    """Return the row of a cell that failed, with the seconds since `start`."""
     return Row(task.name, "failed", reason, time.perf_counter() - start, worker=worker)
 
 
@@ -204,7 +206,10 @@ def _record(task: Task, control: Control | None) -> Path | None:
 
 
 def publish(local: Path, path: Path) -> None:
-    """Copy a finished file into a shared folder, whole or not at all, despite other writers."""
+    """Copy a finished file into a shared folder, whole or not at all, despite other writers.
+
+    A file at `path` is replaced.
+    """
     # Two workers with the same cell write separate files, whose suffix keeps both out of listings.
     with replace_file(path, path.with_suffix(".cell")) as (_, file), local.open("rb") as recorded:
         shutil.copyfileobj(recorded, file, COPY_BYTES)

@@ -51,7 +51,7 @@ class GroupCost:
 @final
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Groups of a study, and its wall time on so many cores."""
+    """Cost of the groups of a study, and its wall time on `cores` cores."""
 
     groups: tuple[GroupCost, ...]
     cores: int
@@ -63,14 +63,15 @@ class Cost:
 
     @property
     def bytes(self) -> int:
+        """Size of all run files."""
         return sum(group.bytes for group in self.groups)
 
     @property
     def wall(self) -> float:
         """Seconds on these cores.
 
-        The workers' start, and the larger of an equal share of all work and the longest cell; the
-        last cells leave some cores idle, so half a longest cell more.
+        The workers' start, and an equal share of all work, but at least the longest cell. The
+        share is raised by half a longest cell, since the last cells leave some cores idle.
         """
         longest = max((group.most for group in self.groups), default=0.0)
         # The longest cell is a lower bound, whatever the number of cores.
@@ -126,6 +127,11 @@ def estimate(
 def _group(
     study: Study, name: str, cells: Sequence[Cell], budget: float, rows: Mapping[str, Row]
 ) -> GroupCost:
+    """Return the cost of a group by a line through its finished cells, or through probes.
+
+    `rows` are those of finished cells by name. Without any, cells are recorded within `budget`
+    seconds.
+    """
     sized = _size_cells(study, cells)
     measured = [
         (one.work, rows[one.cell.name].seconds)
@@ -160,8 +166,8 @@ def _probe_cells(
     """Run cells here, the cheapest first, while they fit the budget; return (work, seconds)."""
     order = sorted(sized, key=lambda one: one.work)
     start = time.perf_counter()
-    _seconds(study, order[0])  # a first cell, untimed, loads the compiled kernels
-    points = [(order[0].work, _seconds(study, order[0]))]
+    _time_cell(study, order[0])  # a first cell, untimed, loads the compiled kernels
+    points = [(order[0].work, _time_cell(study, order[0]))]
     for place in (len(order) // 4, len(order) // 2, (3 * len(order)) // 4, len(order) - 1):
         one = order[place]
         # Two points of similar work do not determine a rate.
@@ -170,11 +176,12 @@ def _probe_cells(
         predicted = points[-1][1] * one.work / points[-1][0]
         if time.perf_counter() - start + predicted > budget:
             break
-        points.append((one.work, _seconds(study, one)))
+        points.append((one.work, _time_cell(study, one)))
     return points
 
 
-def _seconds(study: Study, one: _SizedCell) -> float:
+def _time_cell(study: Study, one: _SizedCell) -> float:
+    """Record a cell in a temporary folder, and return the seconds that this took."""
     with temporary_folder("cost") as folder:
         return run_batch([task_of(study, one.cell, folder / "probe.msrun")])[0].seconds
 
@@ -203,7 +210,7 @@ def fit_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def lines(cost: Cost) -> list[str]:
-    """Return the cost as a table of plain lines."""
+    """Return the cost as a table: a head, a line for each group, and the totals."""
     head = f"{'':<34}{'cells':>7}{'mean s':>10}{'most s':>10}{'core s':>11}{'MB':>9}  measured"
     groups = [
         f"{group.name:<34}{group.cells:>7}{group.mean:>10.3g}{group.most:>10.3g}"
@@ -229,6 +236,7 @@ def summary(cost: Cost) -> str:
 
 
 def _time(seconds: float) -> str:
+    """Return a duration as text in s, min or h."""
     if not math.isfinite(seconds) or seconds < 120.0:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200.0 else f"{seconds / 3600:.1f} h"

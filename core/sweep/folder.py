@@ -28,7 +28,7 @@ from core.sweep.plan import (
     SUFFIX,
     Ledger,
     digest_of,
-    place,
+    ledger_path,
     read_ledger,
     recorded_row,
     run_file,
@@ -134,7 +134,7 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
     Ledger
         May be empty.
     """
-    ledger = Ledger(place(study.id, folder), study, size)
+    ledger = Ledger(ledger_path(study.id, folder), study, size)
     for cell in study.cells():
         file = run_file(study, cell, folder)
         if not file.is_file():

@@ -103,18 +103,18 @@ class Ledger:
         write_whole(self.path, json.dumps(document, indent=1, allow_nan=False).encode())
 
 
-def place(study_id: str, folder: Path) -> Path:
-    """Return the path of a study's ledger in a folder of runs."""
+def ledger_path(study_id: str, folder: Path) -> Path:
+    """Return the path of a study's ledger in a folder of runs, `<id>.sweep.json`."""
     return folder / f"{study_id}{SUFFIX}"
 
 
 def digest_of(experiment: Experiment) -> str:
-    """Return the SHA-256 of the settings of an experiment as a study states them."""
+    """Return 32 hex digits of the SHA-256 of an experiment's settings as a study states them."""
     return hashlib.sha256(experiment.written_json().encode()).hexdigest()[:32]
 
 
 def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:
-    """Read a ledger; raise InputError for any other file."""
+    """Read a ledger without entries of a wrong checksum; raise InputError for another file."""
     try:
         document = _document(path)
         if document["format"] not in (FORMAT, WITHOUT_SUMS):
@@ -140,7 +140,7 @@ def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:
 
 
 def _document(path: Path) -> Any:
-    """Parse the JSON of a ledger, of bounded size. Raises InputError, ValueError."""
+    """Return the parsed JSON of a ledger of bounded size. Raises InputError or ValueError."""
     content = read_whole(path, MOST_BYTES, "ledger")
     # Before parsing, which would build all of it in memory (decision 0012).
     if content.count(b"{") > MOST_BRACES or content.count(b",") > MOST_COMMAS:
@@ -162,16 +162,16 @@ def _plain(entry: LedgerEntry) -> dict[str, Any]:
 
 def _with_checksum(name: str, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a cell with a checksum of all of them."""
-    return fields | {"sum": _sum(name, fields)}
+    return fields | {"sum": _crc32(name, fields)}
 
 
 def _is_whole(name: str, fields: Mapping[str, Any]) -> bool:
     """Return True if the fields of a cell match their checksum."""
     without_sum = {key: value for key, value in fields.items() if key != "sum"}
-    return bool(fields["sum"] == _sum(name, without_sum))
+    return bool(fields["sum"] == _crc32(name, without_sum))
 
 
-def _sum(name: str, fields: Mapping[str, Any]) -> int:
+def _crc32(name: str, fields: Mapping[str, Any]) -> int:
     return zlib.crc32(json.dumps([name, fields], sort_keys=True).encode())
 
 
@@ -271,7 +271,7 @@ def plan(
     from core.studies.moments import requested_of  # loads the observables
 
     columns, requested = study.sweep.columns, requested_of(study)
-    path = place(study.id, folder)
+    path = ledger_path(study.id, folder)
     entries = {} if force or not path.is_file() else read_ledger(path).entries
     ledger = Ledger(path, study, size)
     trusted = trusted_codes(study) if shared else ()
@@ -321,18 +321,18 @@ def task_of(study: Study, cell: Cell, file: Path) -> Task:
     -------
     Task
     """
-    experiment, columns = cell.experiment, study.sweep.columns
-    place = str(file.resolve())
-    return Task(cell.name, place, experiment, study.folder, study.title, study.source, columns)
+    source = study.folder, study.title, study.source
+    return Task(cell.name, str(file.resolve()), cell.experiment, *source, study.sweep.columns)
 
 
 def ledger_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, Row]]:
-    """Return the run files of a study, and the rows that its ledger has of this very study.
+    """Return the run file of each cell, which need not exist, and the known rows, by cell names.
 
-    Reads only the ledger, and not the files as `plan` does. Raises InputError if that fails.
+    Rows are of unchanged experiments, and of finished runs only if their files exist. No run file
+    is opened. Raises InputError as `read_ledger`.
     """
-    place_ = place(study.id, folder)
-    entries = read_ledger(place_).entries if place_.is_file() else {}
+    path = ledger_path(study.id, folder)
+    entries = read_ledger(path).entries if path.is_file() else {}
     paths, rows = {}, {}
     for cell in study.cells():
         paths[cell.name] = file = run_file(study, cell, folder)

@@ -17,6 +17,7 @@ from core.problem.problem import Problem
 
 
 def cuda_is_present() -> bool:
+    """Return True if PyTorch has a CUDA device."""
     return bool(torch.cuda.is_available())
 
 
@@ -160,7 +161,10 @@ BLOCK_BYTES = 1 << 30
 
 @final
 class Stepper:
-    """Steps W <- shrink W - step grad R(W) on a device; `flat` is W."""
+    """Steps W <- shrink W - step grad R(W) on a device; `flat` is W, updated in place.
+
+    `step_size` is in `slope` already. R has no penalty; `shrink` is its effect.
+    """
 
     def __init__(
         self, problem: Problem, start: NDArray[np.floating], step_size: float, device: str
@@ -204,11 +208,12 @@ class Stepper:
         return slope, worst, largest != 0.0
 
     def move(self, slope: Tensor, shrink: float) -> None:
+        """Update W in place: W <- shrink W - slope, as `slope` returns it."""
         self.flat.mul_(shrink).sub_(slope)
 
     @torch.no_grad()
     def is_active(self) -> bool:
-        """Return True if any unit is active on an example."""
+        """Return True if a neuron has a positive pre-activation on an example."""
         _, U = self._network.effective(self.flat)
         return any(bool((x @ U.T).amax() > 0.0) for x, _ in self._blocks)
 

@@ -12,13 +12,13 @@ from core.terminal.text import escape_controls
 
 @final
 class Bar:
-    """Progress of a command on tqdm's bar; shows nothing without a bar."""
+    """Progress of a command on tqdm's bar; without one only `print_above` shows anything."""
 
     def __init__(self, bar: Any = None) -> None:
         self._bar = bar
 
     def set_done(self, n_done: int, text: str = "") -> None:
-        """Show the number of finished steps, and the present one."""
+        """Show the number of finished steps, and `text` after the bar; "" leaves the text."""
         if self._bar is None:
             return
         if text:
@@ -26,28 +26,28 @@ class Bar:
         self._bar.update(n_done - self._bar.n)
 
     def print_above(self, text: str) -> None:
-        """Print a line on standard error, above the bar."""
+        """Print a line on standard error, above the bar if it is visible."""
         if self._bar is not None:
             self._bar.clear()
         print_notice(text)
         if self._bar is not None:
             self._bar.refresh()
 
-    def part(self, n_done: int, total: int) -> None:
-        """Show the number of finished steps of a total that is known only now."""
+    def set_progress(self, n_done: int, total: int) -> None:
+        """Set the total, and show the number of finished steps."""
         if self._bar is not None:
             self._bar.total = total
         self.set_done(n_done)
 
     def add(self, count: int) -> None:
-        """Show that more steps are finished."""
+        """Add `count` to the number of finished steps."""
         if self._bar is not None:
             self._bar.update(count)
 
 
 @contextmanager
 def progress_bar(label: str, total: int, is_visible: bool, unit: str = "frame") -> Iterator[Bar]:
-    """Draw a progress bar on standard error.
+    """Draw a progress bar on standard error within the block, and erase it at the end.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def progress_bar(label: str, total: int, is_visible: bool, unit: str = "frame") 
     total : int
         Number of steps.
     is_visible : bool
-        Draw the bar.
+        Draw the bar; if False, the `Bar` draws none.
     unit : str
         Name of a step.
 

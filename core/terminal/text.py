@@ -46,7 +46,7 @@ def is_steering(character: str) -> bool:
 
 
 def escape_controls(text: str, except_for: str = "") -> str:
-    r"""Return the text with each steering character, except those of `except_for`, as an escape.
+    r"""Return the text with steering characters as escapes, except those of `except_for`.
 
     >>> print(escape_controls("a\x1b]0;b\n\u202e"))
     a\u001b]0;b\n\u202e
@@ -60,6 +60,7 @@ def escape_controls(text: str, except_for: str = "") -> str:
 
 
 def _escape(character: str) -> str:
+    r"""Return the escape of a character: \n, \r, \t, or four or eight hex digits."""
     code = ord(character)
     return SHORT.get(character) or (f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}")
 
@@ -91,11 +92,12 @@ def join_words(words: Iterable[str], *, windows: bool = sys.platform == "win32")
     >>> print(join_words(["info", "C:\\a & b"], windows=True))
     info "C:\a & b"
     """
-    quote = _quote_on_windows if windows else _quote
+    quote = _quote_on_windows if windows else _quote_on_posix
     return " ".join(map(quote, words))
 
 
-def _quote(word: str) -> str:
+def _quote_on_posix(word: str) -> str:
+    """Return a word in the quotes of a POSIX shell, or as $'..'. Raises InputError."""
     if "\0" in word:
         raise _unquotable(word)
     if not any(map(is_steering, word)):
@@ -112,6 +114,7 @@ def _quote(word: str) -> str:
 
 
 def _quote_on_windows(word: str) -> str:
+    """Return a word in double quotes if necessary. Raises InputError for a special character."""
     if any(is_steering(character) or character in SPECIAL_ON_WINDOWS for character in word):
         raise _unquotable(word)
     if BARE_ON_WINDOWS.fullmatch(word):
@@ -121,6 +124,7 @@ def _quote_on_windows(word: str) -> str:
 
 
 def _unquotable(word: str) -> InputError:
+    """Return the error for a word that no quotes make safe."""
     escaped = escape_controls(word)
     return InputError(
         f"{escaped[:200]} contains a character that is unsafe on a command line; rename the file "

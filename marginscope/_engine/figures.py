@@ -110,6 +110,7 @@ def _check_names(function: str, names: Iterable[str], allowed: Iterable[str]) ->
 
 
 def options_of(values: Mapping[str, Any]) -> Options:
+    """Return the options of a figure from keyword arguments. Raises InputError for unknown ones."""
     _check_names("figure", values, Options.__dataclass_fields__)
     names = ("panels", "curves", "margins")
     return Options(**{**values, **{k: v for k in names if (v := _names(values, k)) is not None}})
@@ -286,6 +287,7 @@ def _names(options: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
 
 
 def _parse_which(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of margins to draw: ("all",) by default, () for None or "none"."""
     names = _names(options, "margins")
     if names is None and "margins" not in options:
         return ("all",)
@@ -293,6 +295,7 @@ def _parse_which(options: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _check_whole_number(name: str, value: Any) -> int:
+    """Return an option as an int. Raises InputError for other than whole numbers."""
     try:
         return index(value)
     except TypeError:
@@ -300,6 +303,7 @@ def _check_whole_number(name: str, value: Any) -> int:
 
 
 def _check_height(value: Any) -> int | None:
+    """Return a height in pixels; None for the default. Raises InputError outside of the range."""
     if value is None:
         return None
     height = _check_whole_number("height", value)
@@ -309,4 +313,5 @@ def _check_height(value: Any) -> int | None:
 
 
 def _height(runs: int, views: int) -> int:
+    """Return the height in pixels of a page 900 wide, at most a screen."""
     return min(AROUND + LINE * runs * -(-views // IN_LINE), MOST)

@@ -161,6 +161,7 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _missing(name: str, defined: Iterable[str]) -> NoMarginError:
+    """Return the error for a margin that is not defined here, or does not exist."""
     names = list(defined)
     if name in REFERENCES and name not in names:
         return NoMarginError(

@@ -269,6 +269,7 @@ def find_study(
 
 
 def _check_name(name: str | os.PathLike[str]) -> str:
+    """Return the name or path of a study as text. Raises InputError for anything else."""
     if not isinstance(name, str | os.PathLike):
         raise InputError(
             f"{name!r:.60} is not a study; give a name such as 'telgarsky22-figure-1', a path "

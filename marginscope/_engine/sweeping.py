@@ -376,7 +376,7 @@ def check(
     """
     if isinstance(study, Sweep):
         return _judge_all(study.folder, [study._plan.ledger], size_of(study.study))
-    if not isinstance(study, Study) and _is_folder(study):
+    if not isinstance(study, Study) and _is_sweep_folder(study):
         if folder is not None or settings:
             raise InputError("The folder of a sweep has its own settings; give no others.")
         from core.sweep.folder import existing_sweeps  # loads Numba, as do verdicts
@@ -389,7 +389,7 @@ def check(
     return _judge_all(sweep.folder, [sweep._plan.ledger], size_of(sweep.study))
 
 
-def _is_folder(target: str | os.PathLike[str]) -> bool:
+def _is_sweep_folder(target: str | os.PathLike[str]) -> bool:
     return os.fspath(target) not in shipped_ids() and Path(target).is_dir()
 
 

@@ -83,7 +83,7 @@ class Examples:
 
     @property
     def content(self) -> str:
-        """SHA-256, as the program's own data have it."""
+        """SHA-256 of all arrays, as the program's own data sets have it."""
         return digest(self.arrays.values())
 
 

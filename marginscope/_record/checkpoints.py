@@ -95,6 +95,7 @@ def steps_in(names: Sequence[str]) -> list[float] | None:
 
 
 def _distinct(texts: Sequence[str]) -> list[float] | None:
+    """Return texts of digits as numbers; None if two are equal or one is too long."""
     if any(len(text) > MOST_DIGITS for text in texts):
         return None
     steps = [float(text) if "." in text else int(text) for text in texts]

@@ -236,6 +236,10 @@ def _names_by_shape(shapes: Mapping[str, tuple[int, ...]], d: int) -> list[_Name
 
 
 def _with_inner(shapes: Mapping[str, tuple[int, ...]], V: str, columns: bool) -> Iterator[_Names]:
+    """Yield the ways to read the other arrays as a, b and c if V is the inner layer.
+
+    `shapes` are those of all arrays; with `columns` V is (d, m), a column for each neuron.
+    """
     m = shapes[V][1 if columns else 0]
     wide = [name for name, shape in shapes.items() if name != V and len(shape) == 2 and m in shape]
     flat = [name for name, shape in shapes.items() if shape == (m,)]

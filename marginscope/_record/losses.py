@@ -123,6 +123,7 @@ def losses(loss: str, f: Floats, y: Floats) -> Floats:
 
 
 def _cross_entropy(f: Floats, y: Floats) -> Floats:
+    """Return ln sum_c e^(f_ic - f_(i y_i)) of each example, (n,), without overflow."""
     gaps = f - np.take_along_axis(f, y.astype(np.int64)[:, None], axis=1)
     largest = gaps.max(axis=1)
     return np.asarray(largest + np.log(np.exp(gaps - largest[:, None]).sum(axis=1)))

@@ -291,6 +291,11 @@ def _call_model(model: Callable[[Any], Any], V: Any, examples: Examples) -> Mode
 
 
 def _call(model: Callable[[Any], Any], x: Floats, V: Any, k: int) -> ModelOutputs:
+    """Return the outputs (n, k) of the loop's model at x, and their relative error.
+
+    Without gradients, in evaluation mode, and with the random state of PyTorch unchanged. Raises
+    InputError for outputs of another shape.
+    """
     with ExitStack() as stack:
         inputs: Any = x
         torch = sys.modules.get("torch")

@@ -154,6 +154,7 @@ def learning_rates(rates: Any) -> tuple[float, ...]:
 
 
 def _are_groups(groups: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
+    """Return True for the parameter groups of an optimizer."""
     return (
         isinstance(groups, Sequence)
         and len(groups) > 0
@@ -174,6 +175,7 @@ def _join_groups(groups: Sequence[Mapping[str, Any]]) -> Settings:
 
 
 def _select_settings(settings: Mapping[Any, Any]) -> Settings:
+    """Return the settings with a value. Raises InputError for those that a file cannot hold."""
     chosen = {name: value for name, value in settings.items() if value is not None}
     if len(chosen) > MOST_KEYS:
         raise InputError(f"optimizer has {len(chosen)} settings; at most {MOST_KEYS} are kept.")

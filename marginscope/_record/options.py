@@ -125,17 +125,22 @@ class Options:
 
     @property
     def time_per_t(self) -> float:
-        """Time of the run for each unit of the loop's t."""
+        """Time of the run for each unit of the loop's t, which are steps with time = "step"."""
         if self.time == "step":
             return 1.0 if self.step is None else self.step
         return self._time_factor if self.dynamics in (*STEPPED, "flow") else 1.0
 
     @property
     def _time_factor(self) -> float:
+        """Factor of the loop's loss and step size over those of the run."""
         return self.loss_factor * self.step_factor
 
     def moment(self, t: float, steps: int | None) -> tuple[int, float]:
-        """Return step and log10 of the time for the loop's t."""
+        """Return the number of steps and log10 of the run's time for the loop's t.
+
+        With time = "step", t is the number of steps, and InputError is raised for other numbers.
+        Else `steps` is that number, None counting as 0. log10 is -inf at t = 0.
+        """
         if self.time == "step":
             if t != math.floor(t) or t > MOST_STEPS:
                 raise InputError(
@@ -148,7 +153,7 @@ class Options:
         return step, float(np.log10(time)) if time > 0.0 else -math.inf
 
     def dynamics_section(self) -> dict[str, Any]:
-        """Return the section `dynamics` of the experiment."""
+        """Return the section `dynamics` of the experiment; the end of training is in [-8, 15]."""
         section: dict[str, Any] = {"kind": self.dynamics or "recorded"}
         if self.dynamics in STEPPED:
             section["step"] = self.step
@@ -162,6 +167,7 @@ class Options:
 
 
 def _one_of(name: str, value: object, allowed: Sequence[str], also_allowed: str = "") -> None:
+    """Raise InputError for a value that is not allowed, with the nearest one as a hint."""
     if value in allowed:
         return
     near = difflib.get_close_matches(str(value)[:50].lower(), allowed, n=1)
@@ -257,6 +263,7 @@ def _experiment(
     fixed: Mapping[str, Floats],
     precision: str,
 ) -> dict[str, Any]:
+    """Return the experiment as in a study file, with a SHA-256 for the start's arrays."""
     hasher = hashlib.sha256(start.astype("<f8").tobytes())
     for name in sorted(fixed):
         hasher.update(fixed[name].astype("<f8").tobytes())
@@ -274,6 +281,6 @@ def _experiment(
 
 
 def with_end(experiment: Mapping[str, Any], log10_time: float) -> dict[str, Any]:
-    """Return an experiment whose training ended at this time."""
+    """Return an experiment whose training ended at this time, moved into [-8, 15]."""
     until = min(max(log10_time, -8.0), 15.0)
     return {**experiment, "dynamics": {**experiment["dynamics"], "until_log10_time": until}}

@@ -218,6 +218,7 @@ class Recording:
         return os.getpid() != self._process
 
     def _complain(self, error: Exception) -> None:
+        """Warn of an error that costs a frame; raise it in a strict recording."""
         if self._options.strict:
             raise error
         kind = type(error).__name__
@@ -238,6 +239,7 @@ class Recording:
         self._warn(topic, f"{sentence}.")
 
     def _warn(self, topic: str, text: str) -> None:
+        """Warn of a topic, at most once in this recording."""
         if topic in self._warned:
             return
         self._warned.add(topic)
@@ -313,6 +315,11 @@ class Recording:
     def _take(
         self, t: float, weights: Weights, steps: int | None, outputs: Any, loop_numbers: Weights
     ) -> None:
+        """Add the frame at t, or start the file with it.
+
+        Raises InputError or OrderError for a frame that cannot be added; frames that a resumed or
+        thinned recording leaves out are no errors.
+        """
         if not is_number(t) or t < 0:
             raise InputError(f"t = {t!r:.60} is not a time; give a number from 0 on.")
         numbers = self._numbers.take(loop_numbers)
@@ -350,6 +357,7 @@ class Recording:
         self._reader.compare(t, weights, network.with_values(flat), numbers, outputs)
 
     def _pass(self, t: float) -> None:
+        """Note in the schedules that a frame was recorded at t."""
         self._schedule.note_frame(float(t))
         self._thinning.note_frame(float(t))
         self._last_t = float(t)

@@ -89,12 +89,14 @@ class FoundRecording:
             raise self._refusal("; ".join(differences[:3]))
 
     def _refusal(self, problem: str) -> InputError:
+        """Return the error that the recording cannot continue."""
         return InputError(
             f"The recording {self.path} cannot continue, as its data or settings have changed: "
             f"{problem}. Use those of its start, or record into another file."
         )
 
     def _differing_arrays(self, stored: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
+        """Yield sentences about arrays of data that differ from those of the file."""
         earlier = self.facts.arrays
         for name in ("x", "y", "x_test", "y_test"):
             if (name in earlier) != (name in stored):
@@ -113,6 +115,7 @@ class FoundRecording:
                 yield "a_fixed has other values"
 
     def _differing(self, now: Description, options: Options) -> Iterator[str]:
+        """Yield sentences about weights and settings that differ from those of the file."""
         meta = self.facts.meta
         earlier, later = meta["layout"], json.loads(dump_json(now.layout))
         if earlier != later:
@@ -186,6 +189,7 @@ def with_titles(options: Options, recording: FoundRecording) -> Options:
 
 
 def _differences(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each setting that differs, unless it is free to change."""
     for section in SECTIONS:
         before, now = earlier.get(section, {}), later.get(section, {})
         if before.get("kind") != now.get("kind") and section == "network":

@@ -119,6 +119,11 @@ def rescue(
 def _read_saved(
     writer: RunWriter, sums: Sequence[int], lost_frames: list[int], bare: list[int]
 ) -> Iterator[tuple[int, Frame]]:
+    """Yield the number and content of each saved frame that can be read.
+
+    Append the numbers of others to `lost_frames`, and to `bare` those of frames without dual
+    weights.
+    """
     assert writer.connection is not None
     # Like SQLite's recovery, read a file that is shorter than its header states.
     writer.connection.execute("PRAGMA writable_schema=ON")
@@ -288,6 +293,7 @@ class Saver:
             raise self.failed
 
     def _run(self) -> None:
+        """Make the file and write to it until the end; in the thread."""
         try:
             writer = self._make()
         except BaseException as error:
@@ -308,6 +314,7 @@ class Saver:
             self.path = self._writer.path
 
     def _fail(self, error: BaseException) -> None:
+        """Keep the error for the loop's thread, and drop all waiting frames."""
         with self._change:
             self.failed = error
             self._waiting.clear()
@@ -342,6 +349,7 @@ class Saver:
         return ending is None
 
     def _write(self, writer: RunWriter, waiting: list[Frame | Note], ending: Ending | None) -> None:
+        """Write waiting frames and notes in their order, and a due end of the recording."""
         frames: list[Frame] = []
         for item in waiting:
             if isinstance(item, Frame):

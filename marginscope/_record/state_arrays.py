@@ -303,6 +303,7 @@ def unnamed_text(unnamed: Mapping[str, tuple[Shape, str]], where: Path) -> str:
 
 
 def _argument(path: Path) -> str:
+    """Return a path within a state as users write it: 'name', or ('part', 'name')."""
     return repr(path[0]) if len(path) == 1 else repr(path)
 
 

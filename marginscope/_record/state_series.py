@@ -101,6 +101,7 @@ def step_of(state: Any) -> float | None:
 
 
 def _number(value: Any) -> float | None:
+    """Return a finite number as float, also a tensor of one; else None."""
     try:
         number = float(value.detach() if hasattr(value, "detach") else value)
     except (TypeError, ValueError, RuntimeError, OverflowError):
@@ -143,6 +144,7 @@ def _by_names(
 def _by_prefixes(
     content: Mapping[Any, Any], names: Mapping[str, Name | None], sizes: Sizes
 ) -> Numbered | None:
+    """Return numbered states of keys such as step3/weight; None if no state has the layers."""
     groups: dict[tuple[int, str], dict[str, Any]] = {}
     for key in content:
         prefix, slash, name = str(key).partition("/")
@@ -210,6 +212,7 @@ def _steps_beside(content: Mapping[Any, Any], count: int) -> Sequence[float] | N
 
 
 def _has_length(values: Any, count: int) -> bool:
+    """Return True for `count` values; False for a mapping or a text."""
     try:
         return not isinstance(values, Mapping | str) and len(values) == count
     except TypeError:

@@ -82,10 +82,12 @@ class TensorArrays(FileArrays):
         super().__init__(path, {name: one for name, one in header.items() if name != NOTES})
 
     def _shape(self, name: str) -> tuple[tuple[int, ...], bool]:
+        """Return the shape of an array, and True if it has floating-point numbers."""
         shape, kind, _ = self._place(name)
         return shape, "F" in kind
 
     def _read(self, name: str) -> NDArray[Any]:
+        """Return an array in its own type; bfloat16 as float32. Raises ValueError or LimitError."""
         shape, kind, first = self._place(name)
         dtype = np.dtype(DTYPES[kind])
         self._count(name, shape, dtype)

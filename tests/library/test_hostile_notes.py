@@ -17,7 +17,7 @@ from core.library.run_notes import (
     MOST_BOOKMARKS,
     MOST_MOMENTS,
     change_about,
-    place,
+    notes_file,
     read_about,
 )
 from tests.support.run_files import record
@@ -62,7 +62,7 @@ def run(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_notes_are_set_aside(run: Path, tmp_path: Path, wrong: str) -> None:
     content = json.dumps({"version": 1, **WRONG[wrong]}).replace('"HUGE"', HUGE).encode()
-    place(run).write_bytes(content)
+    notes_file(run).write_bytes(content)
     with pytest.raises(InputError, match=r"a\.msrun\.notes"):
         read_about(run)
     library = Library(run.parent, tmp_path / "index.db")
@@ -78,7 +78,7 @@ def test_texts_are_kept_as_they_are(run: Path) -> None:
     """They are shown as plain texts, and printed with their control characters as escapes."""
     text = "<img src=x>\x1b]0;title\x07\u202e"
     fields = {"name": text, "note": text, "bookmarks": [[text, -3.0, "marginscope://view?"]]}
-    place(run).write_text(json.dumps(fields))
+    notes_file(run).write_text(json.dumps(fields))
     about = read_about(run)
     assert (about.name, about.note, about.bookmarks[0].name) == (text, text, text)
     assert change_about(run, lambda about: replace(about, kept=True)).bookmarks == about.bookmarks
@@ -87,7 +87,7 @@ def test_texts_are_kept_as_they_are(run: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
 def test_what_is_no_file_is_set_aside(run: Path, kind: str) -> None:
-    notes = place(run)
+    notes = notes_file(run)
     if kind == "pipe":
         os.mkfifo(notes)
     elif kind == "device":
@@ -108,22 +108,22 @@ def test_notes_at_moments_are_read_as_they_were_written(run: Path) -> None:
     )
     change_about(run, lambda about: replace(about, moments=(notes[2], *notes, notes[1])))
     assert read_about(run).moments == (notes[0], notes[2], notes[1])
-    assert json.loads(place(run).read_text())["moments"][0] == [None, "<b>start</b>", "", None]
+    assert json.loads(notes_file(run).read_text())["moments"][0] == [None, "<b>start</b>", "", None]
 
 
 def test_parts_of_a_later_version_stay_in_the_file(run: Path) -> None:
     """A file of an earlier version, without notes at moments, is read too."""
     later = {"version": 3, "name": "a", "drawings": [{"deep": [1, 2.5, None]}], "mood": "<b>"}
-    place(run).write_text(json.dumps(later))
+    notes_file(run).write_text(json.dumps(later))
     about = read_about(run)
     assert (about.name, about.moments) == ("a", ())
     change_about(run, lambda about: replace(about, moments=(MomentNote(1.0, "new"),)))
-    fields = json.loads(place(run).read_text())
+    fields = json.loads(notes_file(run).read_text())
     assert {key: fields[key] for key in ("drawings", "mood")} == {
         key: later[key] for key in ("drawings", "mood")
     }
     change_about(run, lambda about: replace(about, name="", moments=()))
-    assert json.loads(place(run).read_text())["mood"] == "<b>"
+    assert json.loads(notes_file(run).read_text())["mood"] == "<b>"
 
 
 def test_info_prints_the_notes_at_moments(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,7 +140,7 @@ def test_info_prints_the_notes_at_moments(run: Path, capsys: pytest.CaptureFixtu
     first, second = json.loads(capsys.readouterr().out)["notes"]
     assert first["log10_time"] is None or first["log10_time"] == "-inf"
     assert second == {"log10_time": 0.5, "text": "here", "quantity": "hard_margin", "value": 0.25}
-    place(run).write_text('{"moments": [1]}')
+    notes_file(run).write_text('{"moments": [1]}')
     assert main(["info", str(run)]) == 0  # the run itself is intact
     captured = capsys.readouterr()
     assert "note at" not in captured.out

@@ -16,7 +16,7 @@ import pytest
 
 from core.library.entry import MomentNote
 from core.library.index import TRASH
-from core.library.run_notes import RunNotes, change_about, place, read_about
+from core.library.run_notes import RunNotes, change_about, notes_file, read_about
 from core.library.trash import Trash
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are copied")
@@ -158,7 +158,7 @@ def test_names_notes_and_tags(
         assert before.name in names
         change_about(root / "a.msrun", lambda about: replace(about, note="later"))
         check_whole(root / "a.msrun", names)
-        assert place(root / "a.msrun").exists()
+        assert notes_file(root / "a.msrun").exists()
 
 
 def test_while_another_program_mends(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from core.library.entry import Entry, RunNotes, RunSummary
 from core.library.index import Row, RunIndex
 from core.library.library import Listing, surplus
 from core.library.reading import heights, picture_of, read_facts
-from core.library.run_notes import change_about, place, read_about, tags_of
+from core.library.run_notes import change_about, notes_file, read_about, tags_of
 from core.observables.registry import OBSERVABLES, last_values
 from core.reference.margin import SavedMargin, exact_bracket, save_margin, saved_margin_path
 from core.reference.registry import REFERENCES
@@ -440,7 +440,7 @@ def test_names_notes_and_tags_lie_beside_the_run_and_outlive_the_index(tmp_path:
     assert only(library.refresh()).about == said
     assert path.read_bytes() == content
     library.describe(path, lambda _: RunNotes())
-    assert not place(path).exists()
+    assert not notes_file(path).exists()
     assert only(library.refresh()).about == RunNotes()
     library.close()
 
@@ -449,10 +449,10 @@ def test_names_notes_and_tags_lie_beside_the_run_and_outlive_the_index(tmp_path:
 def test_notes_that_cannot_be_read_are_said_and_set_aside(tmp_path: Path, content: bytes) -> None:
     library = library_of(tmp_path)
     path = record(library.root / "a.msrun")
-    place(path).write_bytes(content)
+    notes_file(path).write_bytes(content)
     listing = library.refresh()
     assert only(listing).state == "completed"
-    assert any(place(path).name in sentence for sentence in listing.messages)
+    assert any(notes_file(path).name in sentence for sentence in listing.messages)
     library.describe(path, lambda about: replace(about, tags=("new",)))
     assert read_about(path).tags == ("new",)
     assert path.with_name(f"{path.name}.notes.broken").read_bytes() == content

@@ -17,7 +17,7 @@ import pytest
 from core.errors import InputError
 from core.library.entry import Entry
 from core.library.library import Library
-from core.library.run_notes import change_about, place, read_about
+from core.library.run_notes import change_about, notes_file, read_about
 from core.library.trash import ORIGIN, Trash
 from core.runs import open_run
 from tests.support.made_up_library import library_of
@@ -78,7 +78,7 @@ def test_nothing_is_restored_over_what_is_there(tmp_path: Path) -> None:
     target = library.restore(thrown)
     assert target.name == "a-2.msrun"
     assert path.read_bytes() == new
-    assert not place(path).exists()
+    assert not notes_file(path).exists()
     assert read_about(target).note == "mine"
     with open_run(target) as run:
         assert run.frames == 3
@@ -235,12 +235,12 @@ def test_what_another_program_is_moving_is_not_mended(tmp_path: Path) -> None:
     root = _made(tmp_path / "runs")
     run = with_note(record(root / "a.msrun"))
     thrown = Trash(root).move_to_trash(run)
-    place(thrown).replace(place(run))  # as between two steps of another program
+    notes_file(thrown).replace(notes_file(run))  # as between two steps of another program
     origin = json.loads((thrown.parent / ORIGIN).read_text())
     (thrown.parent / ORIGIN).write_text(json.dumps(origin | {"pid": os.getppid()}))
     Trash(root).complete_moves()
-    assert place(run).exists()
+    assert notes_file(run).exists()
     (thrown.parent / ORIGIN).write_text(json.dumps(origin))
     Trash(root).complete_moves()
-    assert not place(run).exists()
-    assert place(thrown).exists()
+    assert not notes_file(run).exists()
+    assert notes_file(thrown).exists()

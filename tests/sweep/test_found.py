@@ -13,7 +13,7 @@ from core.studies.study import load_study, parse_study
 from core.sweep.control import SweepControl
 from core.sweep.folder import existing_sweeps, ledger_of_runs, sweeps_in
 from core.sweep.loop import sweep
-from core.sweep.plan import place, plan, read_ledger
+from core.sweep.plan import ledger_path, plan, read_ledger
 from core.sweep.pools import InProcessPool
 
 OWN = """
@@ -54,7 +54,7 @@ def test_an_own_study_of_few_cells_is_checked(
     assert main(run) == 0
     capsys.readouterr()
     assert judged(capsys, out) == ["confirmed"]
-    ledger = read_ledger(place("mine", out))
+    ledger = read_ledger(ledger_path("mine", out))
     assert (ledger.size, sorted(ledger.entries)) == ("quick", ["run.seed=0", "run.seed=1"])
     assert main(["table", str(out), "--out", str(tmp_path / "x.csv")]) == 0
     assert len((tmp_path / "x.csv").read_text().splitlines()) == 3
@@ -74,7 +74,7 @@ def test_runs_of_a_shipped_study_without_a_ledger(
     control = SweepControl()
     made = plan(study.at_size("quick"), tmp_path)
     assert [*sweep(made, InProcessPool(control.cell), control)][-1].done == 2
-    place("shipped", tmp_path).unlink()
+    ledger_path("shipped", tmp_path).unlink()
     (found,) = existing_sweeps(tmp_path)
     assert found.size == "quick"
     assert {name: entry.row.state for name, entry in found.entries.items()} == {

@@ -275,6 +275,7 @@ def _difference(first: Array, second: Array) -> tuple[float, float, float]:
 
 
 def _share(first: Array, second: Array) -> tuple[float, float, float]:
+    """Return the share of seeds with a larger second value, and NaN for its interval."""
     return float((second > first).mean()) if first.size else NAN, NAN, NAN
 
 

@@ -42,7 +42,10 @@ class Measure(NamedTuple):
 
 
 def share(trials: Sequence[Trial], quantity: Quantity) -> Measurement:
-    """Share of the runs in which the formula `of` is above `above`, or below `below`."""
+    """Return the share of runs whose formula `of` is above `above` and below `below`.
+
+    Each bound is optional. Runs without a number are left out; NaN if none has one.
+    """
     values = formula_values(trials, quantity, str(option(quantity, "of")))
     above = float(quantity.options.get("above", -math.inf))
     below = float(quantity.options.get("below", math.inf))
@@ -144,6 +147,7 @@ def _crossings(trials: Sequence[Trial], quantity: Quantity) -> list[tuple[float,
 def _slope(
     table: Sequence[tuple[float, dict[Any, float]]], over: str, note: str = ""
 ) -> Measurement:
+    """Return the slope of a table with its interval, and the number of finite values in it."""
     fit = slope_of(table, over)
     every = [value for _, by_seed in table for value in by_seed.values()]
     count = sum(math.isfinite(value) for value in every)

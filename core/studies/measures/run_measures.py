@@ -170,6 +170,7 @@ def _objective(run: Run, frame: int) -> float:
 
 
 def _path_solution(run: Run) -> PathPoint:
+    """Return the solution of the l1 problem. Raises InputError where it is not solved."""
     point = solve_problem(run.problem)
     if point is None:
         raise InputError(

@@ -25,7 +25,7 @@ from app.state.resolve import TimeSpan, advance
 from app.state.session import RunSnapshot, Snapshot
 from core.errors import InputError
 from core.figures.palette import LIGHT
-from core.library.run_notes import place, read_about
+from core.library.run_notes import notes_file, read_about
 from core.observables.alarms import Alarm
 from core.problem.schedule import coordinate, inverse_coordinate
 from tests.app.mouse import keys, pick
@@ -175,18 +175,20 @@ def test_bookmarks_that_cannot_be_kept_are_a_sentence(program: Marginscope, qtbo
     first = current_path(program)
     program.bookmarks.add("   ")
     assert "The name of a bookmark has" in program.window.bar.text
-    place(first).write_text('{"bookmarks": [["a", "soon", ""]]}')
+    notes_file(first).write_text('{"bookmarks": [["a", "soon", ""]]}')
     menu = program.window.bookmarks
     menu.aboutToShow.emit()
     assert "cannot be read" in program.window.bar.text
     program.bookmarks.add("now")
     assert [mark.name for mark in read_about(first).bookmarks] == ["now"]
-    assert place(first).with_name(f"{place(first).name}.broken").exists()
+    assert notes_file(first).with_name(f"{notes_file(first).name}.broken").exists()
 
 
 def test_a_bookmark_of_another_program_is_its_time(program: Marginscope, qtbot: QtBot) -> None:
     first = current_path(program)
-    place(first).write_text('{"bookmarks": [["late", 1.5, "from elsewhere"], ["t0", null, ""]]}')
+    notes_file(first).write_text(
+        '{"bookmarks": [["late", 1.5, "from elsewhere"], ["t0", null, ""]]}'
+    )
     program.window.bookmarks.aboutToShow.emit()
     program.bookmarks.show("late")
     assert program.display.view.cursor == pytest.approx(float(coordinate(1.5)))
@@ -255,7 +257,7 @@ def check_that_a_bookmark_is_there_and_removed(again: Marginscope, qtbot: QtBot)
         mark.name.replace("&", ""),
     )
     assert read_about(first).bookmarks == ()
-    assert not place(first).exists()
+    assert not notes_file(first).exists()
 
 
 def check_that_layouts_are_chosen_and_kept(program: Marginscope, qtbot: QtBot) -> None:

@@ -16,7 +16,7 @@ from app.shell.application import Marginscope
 from app.shell.view_menu import ViewMenu
 from app.views.trace_view import TraceView
 from core.library.entry import MomentNote
-from core.library.run_notes import place, read_about
+from core.library.run_notes import notes_file, read_about
 from core.observables.margins import hard_margin
 from core.problem.schedule import coordinate
 from tests.app.mouse import choose, entry, keys, pick, pixel
@@ -87,7 +87,7 @@ def test_notes_are_edited_and_deleted_by_mouse_with_undo(
     QTest.mouseClick(slider, LEFT, NONE, mark(program, 0))
     press_in_bar(program, "Delete note")
     assert read_about(path).moments == ()
-    assert not place(path).exists()
+    assert not notes_file(path).exists()
     press_in_bar(program, "Undo")
     assert [one.text for one in read_about(path).moments] == ["second"]
     removals = entry(program.window.notes, "Delete note").menu()
@@ -138,10 +138,10 @@ def test_notes_that_cannot_be_stored_are_a_sentence(program: Marginscope, qtbot:
     path = current_path(program)
     write(program, qtbot, 1.0, "a" * 501)
     assert "at most 500 characters" in program.window.bar.text
-    assert not place(path).exists()
+    assert not notes_file(path).exists()
     write(program, qtbot, 1.0, "   ")  # nothing is written
-    assert not place(path).exists()
-    place(path).write_text('{"moments": [[0.5, "a"]]}')
+    assert not notes_file(path).exists()
+    notes_file(path).write_text('{"moments": [[0.5, "a"]]}')
     program.window.notes.aboutToShow.emit()
     assert "cannot be read" in program.window.bar.text
 
@@ -160,7 +160,7 @@ def test_a_note_of_another_window_appears_when_the_menu_opens(
     program: Marginscope, qtbot: QtBot
 ) -> None:
     path = current_path(program)
-    place(path).write_text('{"moments": [[0.5, "from elsewhere", "hard_margin", 0.125]]}')
+    notes_file(path).write_text('{"moments": [[0.5, "from elsewhere", "hard_margin", 0.125]]}')
     program.window.notes.aboutToShow.emit()
     assert "hard_margin = .125" in program.window.transport.slider.notes.text(0)
 

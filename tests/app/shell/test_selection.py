@@ -22,7 +22,7 @@ from app.views.neurons import NeuronsView
 from app.views.sorted_nodes import SortedView
 from app.views.view import RunView
 from core.figures.palette import DARK, DIM, LIGHT, Palette, dim_colours
-from core.library.run_notes import place, read_about
+from core.library.run_notes import notes_file, read_about
 from core.observables.node_sets import NodeSet
 from core.runs import Run
 from tests.app.mouse import keys, pick, pull
@@ -179,7 +179,7 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     qtbot.waitUntil(lambda: window.findChild(QInputDialog, "selection") is None)
     first, second = (run.path for run in program.session)
     assert read_about(second).sets == (NodeSet("right & late", chosen),)
-    assert not place(first).exists()
+    assert not notes_file(first).exists()
     numbers = window.inspector.group
     assert numbers.heading() == "right & late in m = 12"
     keys(qtbot, window, Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
@@ -204,7 +204,7 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     pick(qtbot, again.window, "Edit", "Selections", "right  late")
     assert again.display.view.runs[1].selected_nodes == chosen
     pick(qtbot, again.window, "Edit", "Selections", "Remove selection", "right  late")
-    assert not place(second).exists()
+    assert not notes_file(second).exists()
     assert again.window.inspector.group.heading() == "Selection in m = 12"
     check_names_that_cannot_be_kept(again)
 
@@ -222,12 +222,12 @@ def check_names_that_cannot_be_kept(program: Marginscope) -> None:
     assert "The name of a set has" in program.window.bar.text
     program.selections.add("x" * 300)
     assert "at most 200" in program.window.bar.text
-    place(run.path).write_text('{"sets": [["a", "3-1"]]}')
+    notes_file(run.path).write_text('{"sets": [["a", "3-1"]]}')
     program.window.selections.aboutToShow.emit()
     assert "cannot be read" in program.window.bar.text
     program.selections.add("first")
     assert read_about(run.path).sets == (NodeSet("first", frozenset(range(3))),)
-    assert place(run.path).with_name(f"{place(run.path).name}.broken").exists()
+    assert notes_file(run.path).with_name(f"{notes_file(run.path).name}.broken").exists()
 
 
 def test_what_is_exported_is_dim_where_the_window_is(program: Marginscope, qtbot: QtBot) -> None:

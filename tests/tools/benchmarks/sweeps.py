@@ -12,7 +12,7 @@ from core.cli.main import main as program
 from core.studies.study import parse_study
 from core.sweep.control import SweepControl
 from core.sweep.loop import sweep
-from core.sweep.plan import place, plan
+from core.sweep.plan import ledger_path, plan
 from core.sweep.pools import ProcessPool, cores
 from tests.tools.benchmarks.measure import heading, row
 
@@ -78,7 +78,7 @@ def picture(study: str = "frei23-figure-1", size: str = "quick") -> None:
         )
         for way in ("ledger", "files"):
             if way == "files":
-                place(study, runs).unlink()
+                ledger_path(study, runs).unlink()
             begin, used = time.perf_counter(), _cpu()
             program(["figure", str(runs), "--out", str(drawing), "--quiet"])
             wall, cpu = time.perf_counter() - begin, _cpu() - used

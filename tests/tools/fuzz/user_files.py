@@ -18,7 +18,7 @@ from app.scenes.scene_texts import link_of
 from core.errors import MarginscopeError
 from core.library.entry import Bookmark, RunNotes, RunSummary
 from core.library.index import Row, RunIndex
-from core.library.run_notes import change_about, place, read_about
+from core.library.run_notes import change_about, notes_file, read_about
 from core.library.trash import ORIGIN, Trash
 from core.observables.node_sets import NodeSet
 from core.runs import code_of, open_run
@@ -45,7 +45,7 @@ class NotesFile(Format):
         sets = (NodeSet("late movers", (1, 2, 3, 9)),)
         about = RunNotes("a name", "a note\nof two lines", ("talk", "x"), True, marks, sets)
         change_about(run, lambda _: about)
-        return {"a.msrun.notes": place(run).read_bytes()}
+        return {"a.msrun.notes": notes_file(run).read_bytes()}
 
     def damage(self, data: bytes, chance: random.Random) -> bytes:
         return damaged_text(data, chance)
