@@ -53,11 +53,13 @@ def story_panels(story: Story, runs: Sequence[Run], usual: Sequence[str]) -> tup
     if not story.moments:
         raise InputError("The story has no moments; add one, then export the story.")
     end = max(float(run.log10_time[run.frames - 1]) for run in runs if run.frames)
+    steps = all(run.counts_steps for run in runs)
     for number, moment in enumerate(story.moments, 1):
         if moment.log10_time > end + LATE:
             raise InputError(
-                f"Moment {number} of the story is at {time_text(moment.log10_time)}, after the end "
-                f"of the runs at {time_text(end)}; train the runs for longer, or move the moment."
+                f"Moment {number} of the story is at {time_text(moment.log10_time, steps)}, after "
+                f"the end of the runs at {time_text(end, steps)}; train the runs for longer, or "
+                "move the moment."
             )
     names = [name for one in story.moments for name in panels_at(one, runs, usual)]
     return tuple(dict.fromkeys(name for name in (*usual, *names) if name in names))

@@ -371,7 +371,9 @@ def with_later_end(
 def restart(problem: Problem, experiment: Experiment) -> Problem:
     """Return the problem at t = 0 with the same data under other settings.
 
-    The initial parameters are the same, but with another network or seed new ones are drawn.
+    The initial parameters are the same, but with another network or seed new ones are drawn. They
+    differ from those of a study from which data and network are drawn with one generator: the
+    data, which only the run file has, are not drawn again.
     """
     mine = problem.experiment
     if (mine.network, mine.run.seed) != (experiment.network, experiment.run.seed):
