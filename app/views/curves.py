@@ -39,7 +39,7 @@ from core.figures.ticks import (
 from core.numbers import number_text, raise_powers
 
 if TYPE_CHECKING:
-    from core.figures.margin_curves import PlacedLandmark
+    from core.figures.levels import PlacedLandmark
 
 
 NOTHING = "choose curves in View, Choose curves"
@@ -147,7 +147,7 @@ class CurvesView(TraceView):
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """Return the curves in their strips, then the bounds in the strips of their curves."""
-        from core.figures.margin_curves import landmarks_of  # loaded with the first run
+        from core.figures.levels import landmarks_of  # loaded with the first run
         from core.observables.registry import predictions_of
 
         names = self.names

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 
-from core.figures.layout import MM_PER_POINT
+from core.figures.levels import REACH, line_height, math_label, reference_levels
 from core.figures.names import POINTS
 from core.figures.numbers import linear_ticks, math_text
-from core.figures.palette import Palette, reference_colour, rgba
+from core.figures.palette import Palette, rgba
 from core.figures.primitives import (
     Array,
     Axis,
@@ -29,8 +28,7 @@ from core.figures.primitives import (
 from core.figures.time_axis import Across, keys_of
 from core.network.recorded_network import ZERO, why_no_output
 from core.numbers import time_text
-from core.observables.observable import Landmark
-from core.observables.registry import OBSERVABLES, observable_of
+from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
 from core.reference.share import REACHED, Promise, Reach, first_reach
 from core.runs import Run
@@ -43,7 +41,6 @@ CURVES: tuple[tuple[str, str, float, Dash], ...] = (
 )
 # Twice the resolution: each of four panels in a row has 400 dots across, at 300 dpi.
 MOST_POINTS = 800
-REACH = 2.5  # how far above all curves a reference line may extend the axis
 
 
 @final
@@ -252,11 +249,6 @@ def margin_panel(
     return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
 
 
-def line_height(y: Axis, height: float, points: float) -> float:
-    """Return a line of text in the units of an axis, of a panel `height` millimetres high."""
-    return 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
-
-
 def _line_at_share(
     traces: MarginTraces, y: Axis, height: float, points: float, palette: Palette
 ) -> Level:
@@ -269,131 +261,3 @@ def _line_at_share(
     below = REACHED - 0.95 * line_height(y, height, points)
     # At the left, where the hard margin is far below.
     return Level(REACHED, palette.muted, words, "dotted", label_at=below, align="left")
-
-
-def math_label(label: str) -> str:
-    r"""Return a reference margin's label as mathtext.
-
-    >>> math_label("gamma_gl / 2")
-    '$\\gamma_{\\mathrm{gl}}$ / 2'
-    """
-    text = re.sub(
-        r"(?<![A-Za-z])gamma_(\w+)", lambda match: f"$\\gamma_{{\\mathrm{{{match[1]}}}}}$", label
-    )
-    return re.sub(r"(?<![A-Za-z\\])gamma(?![A-Za-z_])", r"$\\gamma$", text)
-
-
-def raised_powers(text: str) -> str:
-    """Write powers of ten in a text as mathtext.
-
-    >>> raised_powers("holds except with probability 10^-6")
-    'holds except with probability $10^{-6}$'
-    """
-    return re.sub(r"10\^(-?\d+)", r"$10^{\1}$", text)
-
-
-def arrow(value: float, y: Axis) -> str:
-    """Return the arrow before the name of a line beyond the frame; "" for others."""
-    if y.low <= value <= y.high:
-        return ""
-    return "$\\uparrow$ " if value > y.high else "$\\downarrow$ "
-
-
-def label_heights(values: Sequence[float], y: Axis, line: float) -> list[float]:
-    """Return the feet of the labels of lines, given from the top down, none on its own line.
-
-    A label is above its line, or below where the frame or the label before leaves no room.
-
-    >>> label_heights([0.95, 0.5], Axis(0.0, 1.0, (), ""), 0.1)
-    [0.845, 0.512]
-    """
-    feet, ceiling = [], y.high - line
-    for value in values:
-        foot = value + 0.12 * line
-        if foot > ceiling and value <= y.high:
-            foot = value - 1.05 * line
-        feet.append(max(min(foot, ceiling), y.low))
-        ceiling = feet[-1] - line
-    return feet
-
-
-def reference_levels(
-    references: Sequence[ReferenceMargin], y: Axis, height: float, points: float, palette: Palette
-) -> tuple[Level, ...]:
-    """Return lines with their brackets, and labels off the lines and off one another.
-
-    Parameters
-    ----------
-    references, y, height, points, palette
-        As of `margin_panel`; `height` is that of the panel in millimetres.
-
-    Returns
-    -------
-    tuple of Level
-        A line beyond the frame has its label at the edge, with an arrow.
-    """
-    scaled = [(one.factor or 0.0, one) for one in references if one.is_drawable]
-    scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
-    levels: list[Level] = []
-    values = [factor * one.bracket.value for factor, one in scaled]
-    heights = label_heights(values, y, line_height(y, height, points))
-    for (factor, one), value, label_at in zip(scaled, values, heights, strict=True):
-        bracket = one.bracket
-        words = arrow(value, y) + math_label(one.reference.label)
-        if not bracket.certified:
-            words += f" ({raised_powers(one.certainty)})"
-        low, high = sorted((factor * bracket.lower, factor * bracket.upper))
-        colour = reference_colour(one.reference.name, palette)
-        levels.append(Level(value, colour, words, "dashed", low, high, label_at))
-    return tuple(levels)
-
-
-# ------------------------------------------ landmarks of curves, such as 2/eta beside the sharpness
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class PlacedLandmark:
-    """A landmark of the curve `position`; `near` enough to its values to be on the axis."""
-
-    position: int
-    landmark: Landmark
-    near: bool
-
-
-def landmarks_of(
-    run: Run, names: Sequence[str], curves: Sequence[Array]
-) -> tuple[PlacedLandmark, ...]:
-    """Return the landmarks of curves (T,) by their names; none of a curve without a value."""
-    landmarks = []
-    for k, (name, values) in enumerate(zip(names, curves, strict=True)):
-        landmark = observable_of(name).landmark
-        one = None if landmark is None else landmark(run)
-        finite = values[np.isfinite(values)]
-        if one is not None and finite.size:
-            landmarks.append(PlacedLandmark(k, one, one.value <= REACH * float(finite.max())))
-    return tuple(landmarks)
-
-
-def landmark_levels(
-    placed: Sequence[tuple[Landmark, float, str]], y: Axis, height: float, points: float
-) -> tuple[Level, ...]:
-    """Return dashed lines at heights on an axis, in their colours, with their names.
-
-    `height` is that of the panel in millimetres. A line beyond the frame has its name at the edge,
-    with an arrow.
-    """
-    by_height = sorted((one for one in placed if np.isfinite(one[1])), key=lambda one: -one[1])
-    room = line_height(y, height, points)
-    heights = label_heights([place for _, place, _ in by_height], y, room)
-    return tuple(
-        Level(
-            place,
-            colour,
-            arrow(place, y) + landmark.tex,
-            "dashed",
-            label_at=label_at,
-            meaning=landmark.value,
-        )
-        for (landmark, place, colour), label_at in zip(by_height, heights, strict=True)
-    )

@@ -24,7 +24,7 @@ from core.figures.layout import (
     captions,
     page,
 )
-from core.figures.margin_curves import math_label
+from core.figures.levels import math_label
 from core.figures.material import PanelData, compute_panel_data
 from core.figures.names import EVERY_PANEL, MOST_ROWS, PANELS, check_sheet
 from core.figures.options import USUAL, FigureOptions, Selected, check_view_options

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.bounds import bound_at_frames, bounds_beside, end_label, predicted_curves
-from core.figures.margin_curves import PlacedLandmark, landmark_levels, landmarks_of, line_height
+from core.figures.levels import PlacedLandmark, landmark_levels, landmarks_of, line_height
 from core.figures.names import POINTS
 from core.figures.numbers import math_words
 from core.figures.options import PLAIN, BoundCurve, ViewOptions

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
 from app.views.margins import MarginsView
-from core.figures.margin_curves import reference_levels
+from core.figures.levels import reference_levels
 from core.figures.palette import DARK, LIGHT, REFERENCE_PLACES, Palette, reference_colour, rgb
 from core.figures.primitives import Axis
 from core.problem.problem import resolve_problem
