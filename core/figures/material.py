@@ -27,13 +27,12 @@ from core.figures.neurons import (
     track,
     trail_frames,
 )
-from core.figures.node_panels import KINDS as WAVES
-from core.figures.node_panels import Chosen, WavePanel, sorted_ink, sorted_panel, value_axis
 from core.figures.options import FigureOptions, Region
 from core.figures.palette import Palette, with_opacity
 from core.figures.predictor import PredictorPanel, widen
 from core.figures.primitives import Axis as PanelAxis
 from core.figures.primitives import Box, Dots, Marker, Panel, PanelContent
+from core.figures.sorted_panel import Chosen, sorted_ink, sorted_panel, value_axis
 from core.figures.ticks import with_range
 from core.figures.time_axis import Across, Moments, TimeAxis, horizontal_axis, moments, time_axis
 from core.figures.trace_panels import (
@@ -42,6 +41,8 @@ from core.figures.trace_panels import (
     line,
     spectrum_panels,
 )
+from core.figures.wave_panel import KINDS as WAVES
+from core.figures.wave_panel import WavePanel
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES
 from core.observables.projection import Projection, checked_projection

@@ -20,8 +20,6 @@ from core.figures.kernel_panel import KIND as KERNEL
 from core.figures.labels import headings, titles
 from core.figures.material import SORTED, PanelData, compute_panel_data
 from core.figures.neurons import longest_trail, sizes
-from core.figures.node_panels import KINDS as WAVES
-from core.figures.node_panels import node_waves, places_of
 from core.figures.numbers import math_text
 from core.figures.options import FigureOptions
 from core.figures.page_encoding import (
@@ -38,7 +36,10 @@ from core.figures.page_kernel import NUMBERS as KERNEL_NUMBERS
 from core.figures.palette import DARK, LIGHT, Palette, css, dim_colours, kind_colours
 from core.figures.primitives import plain
 from core.figures.scene import footer, letter_of
+from core.figures.sorted_panel import places_of
 from core.figures.time_axis import time_axis
+from core.figures.wave_panel import KINDS as WAVES
+from core.figures.wave_panel import node_waves
 from core.numbers import time_text
 from core.observables.fourier import is_modular_addition
 from core.observables.registry import OBSERVABLES
