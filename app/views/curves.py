@@ -28,14 +28,8 @@ from app.widgets.screen_text import greek, rich
 from app.widgets.strips import StripLines, StripTitle, title_room
 from core.figures.palette import Colours, Palette, time_colours
 from core.figures.primitives import Strip
-from core.figures.ticks import (
-    MOST_EXPONENT,
-    Extent,
-    extent_of,
-    stack_limits,
-    stack_strips,
-    strip_room,
-)
+from core.figures.strips import Extent, extent_of, stack_limits, stack_strips, strip_room
+from core.figures.ticks import MOST_EXPONENT
 from core.numbers import number_text, raise_powers
 
 if TYPE_CHECKING:

@@ -30,15 +30,8 @@ from core.figures.primitives import (
     TimeKey,
     plain,
 )
-from core.figures.ticks import (
-    Extent,
-    extent_of,
-    stack_limits,
-    stack_strips,
-    strip_room,
-    with_air,
-    with_range,
-)
+from core.figures.strips import Extent, extent_of, stack_limits, stack_strips, strip_room, with_air
+from core.figures.ticks import with_range
 from core.figures.time_axis import Across, keys_of
 from core.observables.registry import is_loop_number, observable_of, title_with_unit
 from core.observables.spectrum import has_inner, log10_singular_values
