@@ -14,7 +14,8 @@ from PIL import Image, ImageSequence
 
 from core.errors import DiskError, InputError
 from core.figures.camera import sample_frames, smooth_reach
-from core.figures.film import film_frames, film_size, frames_shown, save_film
+from core.figures.film import film_frames, frames_shown, save_film
+from core.figures.film_scene import film_size
 from core.figures.neurons import follow_nodes, track
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT, rgb

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.font_manager import FontProperties, findfont
 from matplotlib.ft2font import FT2Font
 
-from core.figures.film import film_scene
+from core.figures.film_scene import film_scene
 from core.figures.labels import headings, titles
 from core.figures.layout import MARGIN, PAGE_HEIGHT, WIDTHS, page, title_texts
 from core.figures.material import compute_panel_data
