@@ -19,12 +19,12 @@ from core.errors import InputError
 from core.figures.film_scene import film_scene, film_size
 from core.figures.material import PanelData, compute_panel_data
 from core.figures.names import LEAST_SIZE, MOST_SIZE, kinds_of
-from core.figures.neurons import trail_frames
 from core.figures.numbers import math_text
 from core.figures.options import USUAL, FigureOptions, check_view_options
 from core.figures.primitives import Dots, FigureScene, Panel, PanelContent, Text
 from core.figures.scene import check_runs, choose_panels, last_frame
 from core.figures.time_axis import TimeAxis, time_axis
+from core.figures.tracks import trail_frames
 from core.figures.writers import Pixels, check_film_path, film_writer, frame_durations
 from core.files import replace_file
 from core.numbers import time_text

@@ -19,14 +19,7 @@ from core.figures.margin_curves import (
     margin_panel,
     margin_traces,
 )
-from core.figures.neurons import (
-    Track,
-    follow_nodes,
-    neurons_ink,
-    neurons_panel,
-    track,
-    trail_frames,
-)
+from core.figures.neurons import neurons_ink, neurons_panel
 from core.figures.options import FigureOptions, Region
 from core.figures.palette import Palette, with_opacity
 from core.figures.predictor import PredictorPanel, widen
@@ -35,12 +28,8 @@ from core.figures.primitives import Box, Dots, Marker, Panel, PanelContent
 from core.figures.sorted_panel import Chosen, sorted_ink, sorted_panel, value_axis
 from core.figures.ticks import with_range
 from core.figures.time_axis import Across, Moments, TimeAxis, horizontal_axis, moments, time_axis
-from core.figures.trace_panels import (
-    TracePanel,
-    curves_panels,
-    line,
-    spectrum_panels,
-)
+from core.figures.trace_panels import TracePanel, curves_panels, line, spectrum_panels
+from core.figures.tracks import Track, follow_nodes, track, trail_frames
 from core.figures.wave_panel import KINDS as WAVES
 from core.figures.wave_panel import WavePanel
 from core.observables.node_sets import NodeSet

@@ -19,7 +19,7 @@ from core.figures.film import frames_shown
 from core.figures.kernel_panel import KIND as KERNEL
 from core.figures.labels import headings, titles
 from core.figures.material import SORTED, PanelData, compute_panel_data
-from core.figures.neurons import longest_trail, sizes
+from core.figures.neurons import sizes
 from core.figures.numbers import math_text
 from core.figures.options import FigureOptions
 from core.figures.page_encoding import (
@@ -38,6 +38,7 @@ from core.figures.primitives import plain
 from core.figures.scene import footer, letter_of
 from core.figures.sorted_panel import places_of
 from core.figures.time_axis import time_axis
+from core.figures.tracks import longest_trail
 from core.figures.wave_panel import KINDS as WAVES
 from core.figures.wave_panel import node_waves
 from core.numbers import time_text
