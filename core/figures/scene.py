@@ -13,17 +13,10 @@ import numpy as np
 
 import core
 from core.errors import InputError
+from core.figures.captions import REAL, SEVERAL, TWO_CLASSES, UNIT, WEIGHTS, captions
 from core.figures.figure_notes import FigureNote, list_notes, mark_notes, number_notes
 from core.figures.labels import headings, settings_line, titles
-from core.figures.layout import (
-    REAL,
-    SEVERAL,
-    TWO_CLASSES,
-    UNIT,
-    WEIGHTS,
-    captions,
-    page,
-)
+from core.figures.layout import page
 from core.figures.levels import math_label
 from core.figures.material import PanelData, compute_panel_data
 from core.figures.names import EVERY_PANEL, MOST_ROWS, PANELS, check_sheet
