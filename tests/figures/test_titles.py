@@ -18,7 +18,7 @@ from core.figures.options import USUAL
 from core.figures.page_data import title_of
 from core.figures.primitives import MM_PER_INCH, Text, plain
 from core.figures.scene import build_scene
-from core.figures.study_figure import WIDTHS as STUDY_WIDTHS
+from core.figures.study_scene import WIDTHS as STUDY_WIDTHS
 from core.observables.registry import OBSERVABLES, title_with_unit
 from core.studies.study import load_study, shipped_ids, shipped_summaries
 from core.terminal.text import shorten
