@@ -36,7 +36,7 @@ def sample_frames(frame: int, frames: int, planned: int) -> Indices:
 
     Returns
     -------
-    array (LOOKS,)
+    array (SAMPLES,)
         Frames to both sides; the first and the last repeat beyond the ends.
 
     Examples

@@ -76,7 +76,7 @@ def captions(
     data : str
         Words for colours and signs: TWO_CLASSES, SEVERAL or REAL.
     plane : str
-        Where the trajectories are drawn.
+        Plane of the trajectories, in words.
     norms : sequence of str
         TeX of what the margins of each run are divided by, for panels of margins.
     nodes : str
@@ -107,7 +107,7 @@ def captions(
 
 
 def margin_words(norms: Sequence[str], letters: str) -> str:
-    r"""Return the normalised margins of a figure's runs, each with its panels where they differ.
+    r"""Return the normalised margin of a figure's runs, or several with their panels' letters.
 
     >>> margin_words(["N", "N"], "a, b")
     '$\\mathrm{min}_i\\,p_i\\,/\\,N$'

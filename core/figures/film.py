@@ -44,10 +44,28 @@ Interval = tuple[float, float]  # in log10 t; -inf is t = 0
 def frames_shown(
     run: Run, axis: TimeAxis, count: int, since: float = -math.inf, hold: float = HOLD
 ) -> Frames:
-    """Return the frame of a run that each frame of a film shows, (count,).
+    """Return the frame of a run that each picture of a film shows.
 
-    Time passes evenly on the axis from `since` log10 t on, -inf for t = 0, then rests for the share
-    `hold` of the frames. Each is the last frame at or before its moment.
+    Time passes evenly on the axis, and then rests. A picture shows the last frame at or before its
+    moment.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    axis : TimeAxis
+        Axis of all runs, whose end is that of the film.
+    count : int
+        Number of pictures.
+    since : float
+        log10 t of the first picture; -inf for t = 0.
+    hold : float
+        Share of the pictures at which time rests, 0 <= hold < 1.
+
+    Returns
+    -------
+    array (count,)
+        Frames that never decrease; 0 before the first one.
     """
     moving = max(round(count * (1.0 - hold)), 1)
     places = axis.place(run.log10_time)
@@ -67,7 +85,7 @@ def frames_shown(
 
 @final
 class Drawer:
-    """Renderer of film frames: axes and texts once, and over their pixels only what moves.
+    """Renderer of a film's pictures: axes and texts once, and over their pixels only what moves.
 
     With `follow` the axes of the neurons move, too.
     """
@@ -99,7 +117,20 @@ class Drawer:
         self._background = canvas.copy_from_bbox(figure.bbox)
 
     def draw(self, frames: Sequence[int], log10_time: float) -> Pixels:
-        """Return the picture (height, width, 3) in which run k shows its frame shown[k]."""
+        """Draw one picture.
+
+        Parameters
+        ----------
+        frames : sequence of int
+            Frame of each run.
+        log10_time : float
+            Time of the clock as log10 t; -inf for t = 0.
+
+        Returns
+        -------
+        array (height, width, 3) of uint8
+            RGB.
+        """
         from core.figures.draw import figure_text, ink_artists, matplotlib_style
 
         scene = self._scene
@@ -127,7 +158,7 @@ class Drawer:
     def _place(
         self, panel: Panel, axes: Axes | None, data: Sequence[Dots], index: int
     ) -> tuple[Axes, PanelContent]:
-        """Return the axes and the ink of a panel; axes that move are drawn first."""
+        """Return the axes and the content of a panel; draw axes that move."""
         from core.figures.draw import draw_panel
 
         if axes is not None:
@@ -139,7 +170,7 @@ class Drawer:
 
 
 def _check(path: Path, seconds: float, fps: float, size: tuple[int, int]) -> int:
-    """Return the number of film frames. Raises InputError for a film that cannot be made."""
+    """Return the number of pictures. Raises InputError for a film that cannot be made."""
     check_film_path(path)
     fastest = FASTEST[path.suffix.lower()]
     if not 1.0 <= fps <= fastest:
@@ -180,13 +211,17 @@ def film_frames(
 
     Parameters
     ----------
-    runs, panel, count, size, options, follow, interval, captions
-        As of `save_film`; `count` is the number of pictures.
+    runs, panel, options, follow, interval, captions
+        As of `save_film`.
+    count : int
+        Number of pictures.
+    size : (int, int)
+        Width and height in pixels.
 
     Yields
     ------
-    array (height, width, 3)
-        RGB, 0 to 255.
+    array (height, width, 3) of uint8
+        RGB. Equal pictures that follow each other are one array.
     """
     kinds = choose_panels(kinds_of(panel), runs)
     since, until = (-math.inf, None) if interval is None else interval
@@ -217,7 +252,7 @@ def film_frames(
 
 
 def check_interval(runs: Sequence[Run], interval: Interval) -> None:
-    """Raise InputError for an interval of log10 t without moments of the runs in it."""
+    """Raise InputError for an interval of log10 t that is empty, or starts after all runs."""
     since, until = interval
     if math.isnan(since) or math.isnan(until) or not since < until:
         raise InputError("The film's interval is empty; choose a start before its end.")
@@ -248,16 +283,47 @@ def save_film(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> bool:
-    """Write a film of one to ten runs (.gif, .webp or .mp4); False, and no file, if cancelled.
+    """Write a film of one to ten runs.
 
-    `panel` is a panel, up to four with commas between them, or "all", the four of the papers'
-    figure. The film has round(seconds * frames_per_second) frames. Time passes evenly on the axis
-    of the figures, over the runs or an `interval` of log10 t; the last picture stays for the last
-    12 %. The neurons' range is that of the moment (`follow`) or of the whole run. `size` is in
-    pixels, made even. With `captions` a line has heading and clock. `progress` gets (frames done,
-    all frames); `cancelled` is called between two frames.
+    Time passes evenly on the axis of the figures; the last picture stays for the last 12 %.
 
-    Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs.
+    path : Path
+        File to write: .gif, .webp or .mp4.
+    options : FigureOptions
+        Colours, plane, contents, and options of each run.
+    panel : str
+        One panel, up to four with commas between them, or "all", the four of the papers' figure.
+    seconds, frames_per_second : float
+        Length, and pictures a second; the film has round(seconds * frames_per_second) pictures.
+    size : (int, int), optional
+        Width and height in pixels, made even; by default fitted to the panels (`film_size`).
+    follow : bool
+        Fit the neurons' axes to each moment, unless the options have a range for these. If false,
+        fit them to the whole run.
+    interval : (float, float), optional
+        First and last log10 t, -inf for t = 0; by default all of the runs.
+    captions : bool
+        Draw a line with heading and clock.
+    progress : callable, optional
+        Gets the number of pictures done, and that of all pictures.
+    cancelled : callable, optional
+        Called before each picture; returns True to stop.
+
+    Returns
+    -------
+    bool
+        True if the file is written, False if cancelled.
+
+    Raises
+    ------
+    InputError
+        Settings or a path that cannot be used.
+    DiskError
+        The disk is full.
     """
     check_runs(runs)
     check_view_options(options.view, runs)

@@ -25,7 +25,9 @@ FILM_LETTER_EM = 0.6  # keeps the clock's area free
 
 
 def grid(rows: int, kinds: int) -> tuple[int, int]:
-    """Return columns and rows of panels: one run shows its four panels two by two.
+    """Return columns and lines of panels for `rows` runs with `kinds` panels each.
+
+    A single run shows four panels two by two.
 
     >>> grid(1, 1), grid(1, 4), grid(2, 4), grid(2, 1), grid(5, 1)
     ((1, 1), (2, 2), (4, 2), (2, 1), (3, 2))
@@ -40,7 +42,7 @@ def grid(rows: int, kinds: int) -> tuple[int, int]:
 
 
 def film_size(rows: int, kinds: int) -> tuple[int, int]:
-    """Return the usual pixels of a film, smaller ones where that would be too many.
+    """Return the usual width and height of a film in pixels, reduced to at most MOST_SIZE.
 
     >>> film_size(2, 4), film_size(10, 4)
     ((1920, 940), (913, 2160))

@@ -37,7 +37,7 @@ STAND_FOR = {sign: digit for digit, sign in STAND_IN.items()}
 @final
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Size of a figure, boxes of its panels row by row, and the texts around them."""
+    """Size of a figure in millimetres, boxes of its panels for each run, and its other texts."""
 
     width: float
     height: float
@@ -118,7 +118,10 @@ def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[
 @final
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Grid of the panels of a run: columns, and the side of a panel, on a page of a width."""
+    """Grid of the panels of a run: columns, and the width of a panel, on a page of a width.
+
+    Lengths are in millimetres.
+    """
 
     width: float
     columns: int
@@ -168,11 +171,33 @@ def page(
     sheet: PageSize,
     notes: Sequence[str] = (),
 ) -> Page:
-    """Lay out rows under their headings, with the title above and the footer below.
+    """Lay out the panels of runs under their headings, with a title above and a footer below.
 
-    `keys` are the lines of the key above each panel of each row, `footer` the paragraphs below, and
-    `notes` those that follow, also on a sheet without a caption.
-    Raises InputError for a sheet that is too small.
+    Parameters
+    ----------
+    headings : sequence of str
+        Heading of each run.
+    keys : sequence of sequences of int
+        Number of lines of the key above each panel, for each run.
+    title : str
+        Title, "" for none.
+    footer : sequence of str
+        Paragraphs below the panels, in muted colour.
+    sheet : PageSize
+        Size of the figure. Without a caption it has no title, no footer, and no heading of a single
+        run.
+    notes : sequence of str
+        Paragraphs below the footer, also on a sheet without a caption.
+
+    Returns
+    -------
+    Page
+        As high as its panels and texts, unless the sheet has a height.
+
+    Raises
+    ------
+    InputError
+        The sheet is too small.
     """
     grid, scale = grid_of(len(keys[0]), sheet), sheet.scale
     width, line_height, edge = grid.width, LINE * scale, MARGIN * scale
@@ -218,7 +243,7 @@ def page(
 def _boxes(
     grid: Grid, rooms: Sequence[float], high: float, top: float, scale: float
 ) -> tuple[tuple[Box, ...], float]:
-    """Return the boxes of a run's lines of panels, and where these end."""
+    """Return the boxes of a run's panels, line by line, and where the space below them ends."""
     row: list[Box] = []
     between = BETWEEN * scale + grid.side
     for room in rooms:

@@ -21,7 +21,27 @@ REACH = 2.5  # how far above all curves a reference line may extend the axis
 
 
 def line_height(y: Axis, height: float, points: float) -> float:
-    """Return a line of text in the units of an axis, of a panel `height` millimetres high."""
+    """Return the height of a line of text in units of an axis.
+
+    Parameters
+    ----------
+    y : Axis
+        Vertical axis.
+    height : float
+        Height of the panel in millimetres.
+    points : float
+        Size of letters.
+
+    Returns
+    -------
+    float
+        That of 1.45 times the size of letters.
+
+    Examples
+    --------
+    >>> round(line_height(Axis(0.0, 2.0, (), ""), 25.4, 36.0), 12)  # an inch, 72 points high
+    1.45
+    """
     return 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
 
 
@@ -54,10 +74,27 @@ def arrow(value: float, y: Axis) -> str:
 
 
 def label_heights(values: Sequence[float], y: Axis, line: float) -> list[float]:
-    """Return the feet of the labels of lines, given from the top down, none on its own line.
+    """Return the feet of the labels of lines, none on its own line.
 
-    A label is above its line, or below where the frame or the label before leaves no room.
+    A label is above its line, or below where the frame or the label before leaves no room. Labels
+    of lines beyond the frame are at its edge.
 
+    Parameters
+    ----------
+    values : sequence of float
+        Heights of the lines on the axis, from the top down.
+    y : Axis
+        Vertical axis.
+    line : float
+        Height of a line of text in units of the axis (`line_height`).
+
+    Returns
+    -------
+    list of float
+        Heights on the axis; labels without room above its lower end overlap there.
+
+    Examples
+    --------
     >>> label_heights([0.95, 0.5], Axis(0.0, 1.0, (), ""), 0.1)
     [0.845, 0.512]
     """
@@ -78,13 +115,19 @@ def reference_levels(
 
     Parameters
     ----------
-    references, y, height, points, palette
-        As of `margin_panel`; `height` is that of the panel in millimetres.
+    references : sequence of ReferenceMargin
+        Reference margins; those without a factor or a value are left out.
+    y : Axis
+        Vertical axis, of margins or of shares.
+    height, points : float
+        Height of the panel in millimetres, and size of letters.
+    palette : Palette
+        Colours.
 
     Returns
     -------
     tuple of Level
-        A line beyond the frame has its label at the edge, with an arrow.
+        From the top down. A line beyond the frame has its label at the edge, with an arrow.
     """
     scaled = [(one.factor or 0.0, one) for one in references if one.is_drawable]
     scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
@@ -108,7 +151,10 @@ def reference_levels(
 @final
 @dataclass(frozen=True, slots=True)
 class PlacedLandmark:
-    """A landmark of the curve `position`; `near` enough to its values to be on the axis."""
+    """Landmark of the curve at an index `position`.
+
+    `near`: at most REACH times the curve's largest value, so that the curve's axis includes it.
+    """
 
     position: int
     landmark: Landmark
@@ -118,7 +164,22 @@ class PlacedLandmark:
 def landmarks_of(
     run: Run, names: Sequence[str], curves: Sequence[Array]
 ) -> tuple[PlacedLandmark, ...]:
-    """Return the landmarks of curves (T,) by their names; none of a curve without a value."""
+    """Return the landmarks of a run's curves, such as 2/eta beside the sharpness.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    names : sequence of str
+        Observables of the curves.
+    curves : sequence of array (T,)
+        Values of each observable, NaN where unknown.
+
+    Returns
+    -------
+    tuple of PlacedLandmark
+        In the order of the curves; none of a curve without a value.
+    """
     landmarks = []
     for k, (name, values) in enumerate(zip(names, curves, strict=True)):
         landmark = observable_of(name).landmark
@@ -132,10 +193,23 @@ def landmarks_of(
 def landmark_levels(
     placed: Sequence[tuple[Landmark, float, str]], y: Axis, height: float, points: float
 ) -> tuple[Level, ...]:
-    """Return dashed lines at heights on an axis, in their colours, with their names.
+    """Return dashed lines at the heights of landmarks, with their names.
 
-    `height` is that of the panel in millimetres. A line beyond the frame has its name at the edge,
-    with an arrow.
+    Parameters
+    ----------
+    placed : sequence of (Landmark, float, str)
+        Landmark, height on the axis, and colour (#rrggbb). NaN is no height: the landmark is left
+        out.
+    y : Axis
+        Vertical axis.
+    height, points : float
+        Height of the panel in millimetres, and size of letters.
+
+    Returns
+    -------
+    tuple of Level
+        From the top down; `meaning` is the landmark's own value. A line beyond the frame has its
+        name at the edge, with an arrow.
     """
     by_height = sorted((one for one in placed if np.isfinite(one[1])), key=lambda one: -one[1])
     room = line_height(y, height, points)

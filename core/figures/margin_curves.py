@@ -48,17 +48,19 @@ MOST_POINTS = 800
 class MarginTraces:
     """Margins of a run: frames (F,), their keys (F,), and a trace (F,) for each of CURVES.
 
-    Keys are log10 of t, of the steps or of |W|^2.
+    Keys are log10 of t, of the steps or of |W|^2. A trace is the margin times its factor in CURVES
+    and times `scale`; NaN at frames without a margin.
     """
 
     frames: Array
     keys: Array
     values: tuple[Array, ...]
     share_of: str = ""  # reference of the shares; "" for margins themselves
-    scale: float = 1.0  # factor of the margins
-    reach: Reach | None = None  # when the hard margin first reaches 90 % of that
-    around: Array = field(default_factory=lambda: np.empty(0))  # keys of the adjacent frames
-    height: float = REACHED  # hard margin at that moment
+    scale: float = 1.0  # factor that turns margins into shares
+    reach: Reach | None = None  # when the hard margin first reaches 90 % of `share_of`
+    # Keys (2,) of the frame before `reach` and of its own.
+    around: Array = field(default_factory=lambda: np.empty(0))
+    height: float = REACHED  # share at `reach`: 90 %, or more at a frame that jumps there
     why_none: str = ZERO  # reason if no frame has a margin
     steps: bool = False  # t counts steps
 
@@ -107,10 +109,24 @@ def margin_axis(
 ) -> Axis:
     """Return the vertical axis for the margins of all runs of a figure.
 
-    The last quarter of the horizontal axis sets the limits, with reference margins at most REACH
-    times as high as the curves. The smoothed margin starts at values as low as -44 / |W|^2, and a
-    frame that held them would show nothing else: the frame ends as far below 0 as it reaches above,
-    or earlier.
+    The axis holds 0, the largest value, and all values in the last quarter of the horizontal axis.
+    The smoothed margin starts at values as low as -44 / |W|^2, beside which nothing else would be
+    seen. Early values therefore extend the axis at most as far below 0 as it reaches above.
+
+    Parameters
+    ----------
+    traces : sequence of MarginTraces
+        Margins of each run, or their shares of a promise.
+    time : TimeAxis or QuantityAxis
+        Horizontal axis of the figure.
+    references : sequence of ReferenceMargin
+        Reference margins of all runs, scaled as the traces. The axis holds the upper ends of their
+        brackets that are at most REACH times the largest value, with space for a label above.
+
+    Returns
+    -------
+    Axis
+        Shares reach 1.2 at least. The label is "normalised margin", or names the promise.
     """
     places = [time.place(trace.keys) for trace in traces]
     finite_places = [x[np.isfinite(x)] for x in places]
@@ -152,9 +168,25 @@ def _colour(position: int, palette: Palette) -> str:
 def margin_ink(
     traces: MarginTraces, count: int, time: Across, y: Axis, palette: Palette
 ) -> PanelContent:
-    """Return the first `count` points of each trace, as curves on the axes `time` and `y`.
+    """Return the first points of each trace, as curves.
 
-    A triangle marks where a curve comes from below the frame.
+    Parameters
+    ----------
+    traces : MarginTraces
+        Margins of a run, or their shares of a promise.
+    count : int
+        Number of points, from the first frame on; 0 for none.
+    time, y : TimeAxis or QuantityAxis, Axis
+        Horizontal and vertical axis.
+    palette : Palette
+        Colours: the hard margin has that of text.
+
+    Returns
+    -------
+    PanelContent
+        A curve for each of CURVES. Dots are a curve's only visible point, a triangle on the lower
+        edge where a curve last comes up from below or ends there, and a ring where shares first
+        reach 90 %. A note says why no point is visible.
     """
     x = time.place(traces.keys[:count])
     curves, dots, finite = [], [], False
@@ -182,7 +214,7 @@ def margin_ink(
 
 
 def _ring(traces: MarginTraces, count: int, time: Across, palette: Palette) -> list[Dots]:
-    """Return a ring where 90 % is reached, between two frames on the drawn line; [] before."""
+    """Return a ring where 90 % is first reached, on the line between two frames; [] before."""
     reach = traces.reach
     if reach is None or not count or traces.frames[count - 1] < reach.frame:
         return []
@@ -196,7 +228,10 @@ def _ring(traces: MarginTraces, count: int, time: Across, palette: Palette) -> l
 
 
 def _entry(x: Array, values: Array, low: float) -> float | None:
-    """Return where a curve last comes up through the lower edge; its last point if it does not."""
+    """Return where a curve last comes up through the lower edge, None if it is never below.
+
+    A curve that does not come up, or has a gap there, is at its last point below the edge.
+    """
     with np.errstate(invalid="ignore"):
         indices = np.flatnonzero((values < low) & np.isfinite(x))
     if indices.size == 0:

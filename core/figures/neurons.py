@@ -38,13 +38,14 @@ from core.numbers import number_text
 from core.observables.node_coordinates import unit_rows
 from core.observables.projection import Projection
 
-DATA_REACH = 0.84  # position of the data's corner, as a fraction of the panel's half width
+DATA_REACH = 0.84  # largest coordinate of the scaled data, as a fraction of that of the neurons
 
 
 def data_factor(nodes: Track, projection: Projection) -> float:
-    """Return the factor of the data that makes them reach as far as the neurons.
+    """Return the factor of the data that makes them reach DATA_REACH as far as the neurons.
 
-    It has three digits, and is 1 if either has no extent.
+    It is in units of 10^power of the track, with three digits. It is 1 beside directions, and if
+    the data or the neurons have no extent.
     """
     # Corners are at +-1/sqrt(d) and late neurons at up to 28 (Figure 1): unscaled, the data are a
     # dot.
@@ -68,14 +69,43 @@ def factor_text(factor: float) -> str:
 
 
 def spread(values: Array, nodes: Track) -> Array:
-    """Return coordinates as places on the axes of a track, in the same shape."""
+    """Return coordinates as places on the axes of a track.
+
+    Parameters
+    ----------
+    values : array
+        Coordinates of any shape.
+    nodes : Track
+        Its `rooted` decides.
+
+    Returns
+    -------
+    array
+        Of the same shape: sign(x) sqrt |x| on axes of signed roots, otherwise the values.
+    """
     return signed_root(values) if nodes.rooted else values
 
 
 def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Track) -> list[Dots]:
-    """Return a marker for every distinct place and label, larger where more examples lie.
+    """Return the data on the plane of the neurons.
 
-    Places are multiplied by `factor`, in the units of the track `nodes`.
+    Parameters
+    ----------
+    projection : Projection
+        Run and plane.
+    factor : float
+        Factor of the coordinates (`data_factor`).
+    palette : Palette
+        Colours.
+    nodes : Track
+        Track of the neurons. Beside directions the data are x/|x|; axes of signed roots show their
+        signed roots.
+
+    Returns
+    -------
+    list of Dots
+        Dots of each class that has examples, a marker for each distinct place: a cross for the
+        first of two classes, otherwise a plus. Areas grow with the root of the number of examples.
     """
     result, run = [], projection.run
     inputs = unit_rows(run.dataset.x)[0] if nodes.directed else run.dataset.x
@@ -97,17 +127,24 @@ def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Tr
 
 
 def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette) -> PanelContent:
-    """Return the trails up to a position of a track; the weakest neurons are drawn first.
+    """Return trails and neurons up to a position of a track; the weakest are drawn first.
 
     Parameters
     ----------
-    nodes, until, data, palette
-        Track, last position of the trails, dots drawn between trails and neurons, and colours.
+    nodes : Track
+        Neurons of the run.
+    until : int
+        Last position of the trails among the track's frames, where the neurons are.
+    data : sequence of Dots
+        Dots of the data, drawn between trails and neurons.
+    palette : Palette
+        Colours.
 
     Returns
     -------
     PanelContent
-        With a note if all neurons are 0, or have no inner weights.
+        Pinned neurons have a thin trail on top, and a ring with their number. A note says if all
+        neurons are 0, or have no inner weights.
     """
     last, m = spread(nodes.points[until], nodes), nodes.points.shape[1]
     strength = np.nan_to_num(nodes.norms[until], nan=0.0)
@@ -145,9 +182,21 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
 
 
 def sizes(strength: Array, m: int) -> tuple[Array, Array]:
-    """Return widths of trails in points and areas of neurons in square points, both (m,).
+    """Return widths of trails and areas of neurons, linear in sqrt(strength).
 
-    They are linear in sqrt(strength), `strength` (m,) in [0, 1].
+    Parameters
+    ----------
+    strength : array (m,)
+        Norms of the neurons relative to the largest, in [0, 1].
+    m : int
+        Number of neurons; beyond 16, widths and areas shrink as it grows.
+
+    Returns
+    -------
+    widths : array (m,)
+        In points.
+    areas : array (m,)
+        In square points.
     """
     # Up to 16 neurons at full width; beyond, the total ink grows only with sqrt(m).
     crowd = min(1.0, 4.0 / math.sqrt(m))
@@ -158,9 +207,21 @@ def sizes(strength: Array, m: int) -> tuple[Array, Array]:
 def rings_of(
     x: Array, y: Array, nodes: Sequence[int], palette: Palette
 ) -> tuple[Dots, tuple[Label, ...]]:
-    """Return a ring around each pinned neuron, and its number.
+    """Return a ring around each pinned neuron, and its number beside it.
 
-    `x` and `y` (k,) are the places of the k `nodes`.
+    Parameters
+    ----------
+    x, y : array (k,)
+        Places of the neurons on the axes.
+    nodes : sequence of int
+        Numbers of the k neurons, from 0.
+    palette : Palette
+        Rings and numbers have the colour of text.
+
+    Returns
+    -------
+    rings : Dots
+    names : tuple of Label
     """
     clear = np.tile(rgba(palette.foreground, 0.0), (len(nodes), 1))
     areas, ink = np.full(len(nodes), 34.0), palette.foreground
@@ -231,10 +292,30 @@ def neurons_frame(
     palette: Palette,
     unscaled: Sequence[Dots] | None = None,
 ) -> tuple[Axis, Axis, KeyEntry, tuple[Dots, ...]]:
-    """Return the axes of a track and its data, the key's entry, and the data's dots.
+    """Return the axes of the neurons' panel, the entry of its key, and the data's dots.
 
-    `unscaled` are the dots at a factor of 1, of a track without signed roots: made once for many
-    frames.
+    Parameters
+    ----------
+    box : Box
+        Box of the panel in millimetres: a unit is equally long on both axes.
+    nodes : Track
+        Neurons; its extent and the data's set the ranges, which are symmetric about 0.
+    projection : Projection
+        Run and plane.
+    palette : Palette
+        Colours.
+    unscaled : sequence of Dots, optional
+        Dots of the data at a factor of 1, made once for many frames; only for a track without
+        signed roots.
+
+    Returns
+    -------
+    x, y : Axis
+        Axes in units of 10^power of the track, which their labels state.
+    key : KeyEntry
+        Markers of the data, and their factor in the run's own units.
+    data : tuple of Dots
+        Dots of the data, scaled by `data_factor`.
     """
     factor = data_factor(nodes, projection)
     if unscaled is None:

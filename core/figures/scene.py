@@ -44,7 +44,7 @@ def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
 
 
 def choose_panels(panels: Sequence[str], runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the panels that suit some runs: curves for margins if all fit real targets."""
+    """Return the panels that suit some runs: curves in place of margins if all fit real targets."""
     if not all(run.dataset.real for run in runs):
         return tuple(panels)
     return tuple(dict.fromkeys("curves" if name == "margins" else name for name in panels))
@@ -128,16 +128,34 @@ def build_scene(
     until: int | float | None = None,
     options: FigureOptions = USUAL,
 ) -> FigureScene:
-    """Build a figure with a row for each of one to ten runs, and a column for each panel.
+    """Build a figure of one to ten runs, a row each, with the same panels side by side.
 
-    It is 180 mm wide for three or four panels. Runs of real targets have curves in place of margins
-    (`choose_panels`). Notes of the options are marked on curves over time, and listed below.
-    `until` is the last frame (int) or the last log10 t (float) shown, None for
-    all. Rotations, norms, margins and colours of time share their scales between the rows;
-    trajectories have a scale of their own.
+    All rows share the axis and the colours of time, and the scales of rotations, norms, margins,
+    curves and singular values. Trajectories have a scale of their own.
 
-    Raises InputError for unknown panels, other numbers of runs, a plane that a run does not have,
-    or a sheet without room for the panels.
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs, each with a frame.
+    panels : sequence of str
+        Names of EVERY_PANEL, each once. Runs of real targets have curves in place of margins
+        (`choose_panels`). More than four panels, or a narrow sheet, need several lines a row.
+    until : int or float, optional
+        Last frame that is shown (int), or its log10 t (float); by default the last of each run.
+    options : FigureOptions
+        Colours, plane, contents, sheet, and options of each run. Notes are marked on curves over
+        time, and listed below.
+
+    Returns
+    -------
+    FigureScene
+        180 mm wide for three panels or more, unless the sheet has a width.
+
+    Raises
+    ------
+    InputError
+        Unknown panels or options, another number of runs, a run without a frame or without the
+        plane, or a sheet without room for the panels.
     """
     check_runs(runs)
     panels = choose_panels(check_panels(panels), runs)
@@ -236,7 +254,10 @@ def key_lines(panel: Panel) -> int:
 
 
 def footer(material: PanelData, by_kind: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """Return the source and the settings of the runs, and the caption of the panels."""
+    """Return the paragraphs below a figure: source and settings, and what the panels show.
+
+    `by_kind` are pairs of a kind's panel letters, such as "a, e", and the kind.
+    """
     runs, options = material.runs, material.shown
     source = titles(runs)[1]
     origin = f"Source: {source}. " if source else ""

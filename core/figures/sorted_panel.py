@@ -51,21 +51,43 @@ def sorted_values(run: Run, kind: str, index: int) -> Array:
 
 
 def ranks(m: int) -> Array:
-    """Return rank / m of neurons in sorted order, (m,): 1/m, ..., 1."""
+    """Return rank / m of m neurons in sorted order.
+
+    Parameters
+    ----------
+    m : int
+        Number of neurons.
+
+    Returns
+    -------
+    array (m,)
+        1/m, 2/m, ..., 1.
+
+    Examples
+    --------
+    >>> ranks(4).tolist()
+    [0.25, 0.5, 0.75, 1.0]
+    """
     return np.arange(1, m + 1) / m
 
 
 def value_axis(runs: Sequence[Run], kind: str, frames: Sequence[Sequence[int]]) -> Axis:
-    """Return the vertical axis for some frames of all runs: to 1, rotations from the least one.
+    """Return the vertical axis of sorted values, shared by some frames of all runs.
 
     Parameters
     ----------
-    runs, kind, frames
-        Open runs, "rotations" or "norms", and the frames of each run.
+    runs : sequence of Run
+        Open runs.
+    kind : str
+        "rotations" or "norms".
+    frames : sequence of sequences of int
+        Frames of each run.
 
     Returns
     -------
     Axis
+        From 0 to 1 for norms. For rotations, which are cosines, from the tenth at or below the
+        least one, at most 0.9. Both ends have some air.
     """
     low = 0.0
     if kind == "rotations":
@@ -149,7 +171,7 @@ def places_of(run: Run, kind: str, index: int) -> tuple[Array, Array]:
     Returns
     -------
     place, values : array (m,)
-        In the order of the neurons.
+        In the order of the neurons. NaN values have the last ranks.
     """
     values = np.asarray(OBSERVABLES[OBSERVABLE[kind]].value_at(run, index), dtype=np.float64)
     place = np.empty(values.size)
@@ -181,7 +203,19 @@ def chosen_dots(run: Run, kind: str, index: int, chosen: Chosen, colour: Array) 
 def time_key(run: Run, indices: Sequence[int], moments: Moments, palette: Palette) -> TimeKey:
     """Return the key of the curves' colours, with the times of the frames themselves.
 
-    `indices` are the frames of the run that have a curve.
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    indices : sequence of int
+        Frames that have a curve, at least one.
+    moments, palette : Moments, Palette
+        Axis and colours of times, and colours of the figure.
+
+    Returns
+    -------
+    TimeKey
+        A text and a colour for each frame; t = 0 is left out unless it is the only one.
     """
     times = [float(run.log10_time[index]) for index in indices]
     # At t = 0 all rotations are 1, and a logarithmic axis has no such moment.
@@ -204,7 +238,7 @@ def sorted_panel(
     chosen: Chosen | None = None,
     pinned: Sequence[int] = (),
 ) -> Panel:
-    """Build the panel of sorted rotations or norms of one run.
+    """Build the panel of sorted rotations or norms of one run, against rank / m.
 
     Parameters
     ----------

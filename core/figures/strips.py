@@ -22,7 +22,7 @@ FLAT = 1e-12  # relative to the larger value: a range of rounding errors only
 @final
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Least, largest and least positive one of some values; infinities of none.
+    """Least, largest and least positive one of some values; infinite if there is none.
 
     >>> Extent(1.0, 2.0, 1.0) | Extent(-3.0, 0.5, 0.5)
     Extent(low=-3.0, high=2.0, positive=0.5)
@@ -91,12 +91,12 @@ def stack_strips(
 
 
 def stack_limits(strips: Sequence[Strip]) -> tuple[float, float]:
-    """Return the lower and the upper end of a stack."""
+    """Return the lower and the upper end of a stack; 0 and 1 without strips."""
     return (strips[-1].start, strips[0].end) if strips else (0.0, 1.0)
 
 
 def strip_room(strips: Sequence[Strip], place: int) -> tuple[float, float]:
-    """Return the heights between which the lines of a strip may be: ends of the stack are open.
+    """Return the heights between which lines of a strip may be; infinite at ends of the stack.
 
     >>> strip_room(stack_strips({"a": Extent(0.0, 1.0), "b": Extent(0.0, 1.0)}), 0)
     (1.0, inf)

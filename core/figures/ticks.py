@@ -98,8 +98,20 @@ def multiples(first: int, last: int, max_count: int) -> range:
 
 
 def root_ticks(low: float, high: float, max_ticks: int) -> Ticks:
-    """Return ticks of an axis that shows signed roots, in terms of the quantity.
+    """Return ticks of an axis that shows signed roots of a quantity, in terms of the quantity.
 
+    Parameters
+    ----------
+    low, high, max_ticks : float, float, int
+        As of `TickMaker`; the ends are signed roots.
+
+    Returns
+    -------
+    Ticks
+        Evenly spaced places x, with the text of sign(x) x^2.
+
+    Examples
+    --------
     >>> root_ticks(-1.0, 2.0, 3)
     ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'), (2.0, '4'))
     """
@@ -113,11 +125,12 @@ def power_ticks(low: float, high: float, max_ticks: int) -> Ticks:
     Parameters
     ----------
     low, high, max_ticks : float, float, int
-        As of `TickMaker`.
+        As of `TickMaker`; the ends are log10 of the quantity.
 
     Returns
     -------
     Ticks
+        At whole powers of ten if the range has two, otherwise at round numbers between them.
 
     Examples
     --------
@@ -132,7 +145,24 @@ def power_ticks(low: float, high: float, max_ticks: int) -> Ticks:
 
 
 def log_ticks(low: float, high: float, max_ticks: int) -> Ticks:
-    """Return ticks of an axis that shows log10 of a quantity, round numbers where it is short."""
+    """Return ticks of an axis that shows log10 of a quantity, round numbers where it is short.
+
+    Parameters
+    ----------
+    low, high, max_ticks : float, float, int
+        As of `TickMaker`; the ends are log10 of the quantity.
+
+    Returns
+    -------
+    Ticks
+        Below 1.5 decades at 1 and 3, or at 1, 2 and 5, times powers of ten, or at closer round
+        numbers; otherwise as of `power_ticks`.
+
+    Examples
+    --------
+    >>> [text for _, text in log_ticks(0.0, 1.4, 5)], [text for _, text in log_ticks(0.0, 2.0, 5)]
+    (['1', '3', '10'], ['1', '10', '10^2'])
+    """
     return (_between_powers if 0.0 < high - low < 1.5 else power_ticks)(low, high, max_ticks)
 
 
@@ -162,7 +192,24 @@ def _between_powers(low: float, high: float, max_ticks: int) -> Ticks:
 
 
 def far_times(low: float, high: float, max_ticks: int) -> Ticks:
-    """Return ticks of an axis in the schedule's coordinate, in terms of log10 t."""
+    """Return ticks of an axis in the coordinate u of far schedules, in terms of log10 t.
+
+    Parameters
+    ----------
+    low, high, max_ticks : float, float, int
+        As of `TickMaker`; the ends are u(log10 t) of core.problem.schedule.
+
+    Returns
+    -------
+    Ticks
+        log10 t = 1, 10, 100 and so on, and -4, -2 and 0 unless the axis is too long for these.
+        Evenly spaced log10 t if these are at most 1, or span less than a decade.
+
+    Examples
+    --------
+    >>> [text for _, text in far_times(0.0, 10.0, 5)]
+    ['0', '1', '10', '100', '1000']
+    """
     if not 0.0 < high - low < math.inf:
         return ()
     ends = np.minimum(np.array([low, high]), FARTHEST_TIME)
@@ -183,6 +230,18 @@ def far_times(low: float, high: float, max_ticks: int) -> Ticks:
 def integer_ticks(low: float, high: float, max_ticks: int) -> Ticks:
     """Return ticks of an axis that shows whole numbers.
 
+    Parameters
+    ----------
+    low, high, max_ticks : float, float, int
+        As of `TickMaker`.
+
+    Returns
+    -------
+    Ticks
+        At `whole_numbers`.
+
+    Examples
+    --------
     >>> integer_ticks(-0.5, 2.5, 8)
     ((0.0, '0'), (1.0, '1'), (2.0, '2'))
     >>> integer_ticks(1503.0, 1505.0, 8)

@@ -28,7 +28,8 @@ class Track:
     """Neurons at some frames of a run: frames (F,), points (F, m, 2), kinds and norms (F, m).
 
     A neuron's kind is its class, 1 where alpha_j > 0 of two, and `classes` where its outer weights
-    are 0. Points and `extent` are in units of 10^power, so that late runs need no long tick texts;
+    are 0; its norm is relative to the largest of the frame. Points and `extent`, the largest
+    coordinate of all frames, are in units of 10^power, so that late runs need no long tick texts.
     `extents` (F,) are log10 of the largest coordinate of each frame, in the run's own units.
     """
 
@@ -54,7 +55,20 @@ def longest_trail(m: int) -> int:
 
 
 def trail_frames(last: int, m: int) -> NDArray[np.int64]:
-    """Return evenly spaced frames from 0 to `last`, as many as a trail of m neurons has points."""
+    """Return evenly spaced frames from 0 to `last`, as many as a trail of m neurons has points.
+
+    Parameters
+    ----------
+    last : int
+        Last frame.
+    m : int
+        Number of neurons.
+
+    Returns
+    -------
+    array (F,)
+        Increasing frames, F = min(longest_trail(m), last + 1).
+    """
     count = min(longest_trail(m), last + 1)
     return np.unique(np.linspace(0, last, count).round().astype(np.int64))
 
@@ -138,7 +152,10 @@ def track(
 
 
 def follow_nodes(nodes: Track, position: int) -> Track:
-    """Return a track as the camera that follows the neurons sees it at one of its frames."""
+    """Return a track in the units and extent of the camera at a position among its frames.
+
+    The camera follows weights on linear axes; other tracks are returned unchanged.
+    """
     if nodes.directed or nodes.rooted:  # with ranges of the whole run
         return nodes
     log10_extent = smooth_reach(

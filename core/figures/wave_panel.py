@@ -44,9 +44,10 @@ SMALLEST, LARGEST = 3.0, 26.0  # areas of neuron markers, in square points
 class NodeWaves:
     """Neurons of a frame as waves, K the number of frequencies.
 
-    `frequency` (m,) is from 1 on, `order` (m,) by frequency and then by th_w. `strength` (K + 1, m)
-    are the amplitudes at k = 0, ..., K over the largest |theta|. `points` (m, 2) = (th_w, th_u +
-    th_v)/pi are in [-1, 1], and `size` (m,) is |theta_j| over the largest.
+    `frequency` (m,) is from 1 on, and `order` (m,) sorts neurons by frequency and then by th_w.
+    `strength` (K + 1, m) are the amplitudes at k = 0, ..., K, and `size` (m,) is |theta_j|, both
+    over the largest |theta_j|. `points` (m, 2) are (th_w, th_u + th_v)/pi at the neuron's
+    frequency, in [-1, 1].
     """
 
     frequency: NDArray[np.int64]
@@ -74,18 +75,42 @@ def node_waves(run: Run, index: int) -> NodeWaves:
 
 
 def frequency_colours(count: int, palette: Palette) -> NDArray[np.uint8]:
-    """Return RGBA rows (count, 4) of the frequencies 1, ..., count."""
+    """Return the colours of frequencies.
+
+    Parameters
+    ----------
+    count : int
+        Largest frequency K.
+    palette : Palette
+        Its colours of time are used, the latest for frequency 1.
+
+    Returns
+    -------
+    array (K, 4) of uint8
+        RGBA rows of the frequencies 1, ..., K.
+    """
     return time_colours(np.linspace(1.0, 0.0, max(count, 2)), palette)[:count]
 
 
 def wave_inks(count: int, palette: Palette) -> NDArray[np.uint8]:
-    """Return RGB rows (count + 1, 3) of the frequencies 0, ..., count; grey for 0."""
+    """Return the colours of frequencies, with that of k = 0.
+
+    Parameters
+    ----------
+    count, palette : int, Palette
+        As of `frequency_colours`.
+
+    Returns
+    -------
+    array (K + 1, 3) of uint8
+        RGB rows of the frequencies 0, ..., K; grey for 0.
+    """
     grey = rgb(palette.muted).astype(np.uint8)
     return np.vstack([grey, frequency_colours(count, palette)[:, :3]])
 
 
 def wave_colours(waves: NodeWaves, palette: Palette, weight: Floats | None = None) -> Floats:
-    """Return colours of the neurons in their order: that of the frequency, deeper for more.
+    """Return the colour of each neuron at each frequency, deeper for larger amplitudes.
 
     Parameters
     ----------
@@ -99,7 +124,8 @@ def wave_colours(waves: NodeWaves, palette: Palette, weight: Floats | None = Non
     Returns
     -------
     array (K + 1, m, 3)
-        RGB, 0 to 255; grey for k = 0.
+        RGB, 0 to 255, from the background at amplitude 0 to the frequency's colour at 1. Columns
+        are in `waves.order`.
     """
     ground, inks = rgb(palette.background), wave_inks(waves.strength.shape[0] - 1, palette)
     depth = waves.strength if weight is None else waves.strength * weight
@@ -109,7 +135,10 @@ def wave_colours(waves: NodeWaves, palette: Palette, weight: Floats | None = Non
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class WavePanel:
-    """Panel of the waves or the phases of a run's neurons."""
+    """Panel of the waves or the phases (`kind`) of a run's neurons, at its frame `last`.
+
+    `pins` are the neurons with a ring among the phases.
+    """
 
     run: Run
     kind: str
@@ -118,7 +147,22 @@ class WavePanel:
     pins: tuple[int, ...] = ()
 
     def panel(self, row: int, letter: str, box: Box) -> Panel:
-        """Build the panel at the last frame, in a row, with a letter, in a box of millimetres."""
+        """Build the panel at the frame `last`.
+
+        Parameters
+        ----------
+        row : int
+            Row of the run.
+        letter : str
+            Letter, "" for none.
+        box : Box
+            Box in millimetres.
+
+        Returns
+        -------
+        Panel
+            With a note if all neurons are 0, or have no frequencies.
+        """
         x, y = self.axes()
         title = TITLES[self.kind]
         ink = self.ink(self.last)
