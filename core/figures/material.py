@@ -28,7 +28,8 @@ from core.figures.primitives import Box, Dots, Marker, Panel, PanelContent
 from core.figures.sorted_panel import Chosen, sorted_ink, sorted_panel, value_axis
 from core.figures.ticks import with_range
 from core.figures.time_axis import Across, Moments, TimeAxis, horizontal_axis, moments, time_axis
-from core.figures.trace_panels import TracePanel, curves_panels, line, spectrum_panels
+from core.figures.trace_panels import TracePanel, line
+from core.figures.trace_values import curves_panels, spectrum_panels
 from core.figures.tracks import Track, follow_nodes, track, trail_frames
 from core.figures.wave_panel import KINDS as WAVES
 from core.figures.wave_panel import WavePanel
