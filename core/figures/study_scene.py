@@ -46,7 +46,8 @@ BARS = {"sd": "one standard deviation each way", "2se": "two standard errors eac
 class Caption:
     """Texts around the panels: title, source, note, and the verdicts on the claims.
 
-    `settings`: settings shared by all runs, in words.
+    The layout's own note, if any, replaces `note`. `settings` are those that all runs share, in
+    words.
     """
 
     title: str
@@ -81,7 +82,8 @@ def study_scene(
     Raises
     ------
     InputError
-        No runs, an unknown name in a formula, or a sheet without room for the panels.
+        No runs, words that cannot be typeset, an unknown name in a formula, or a sheet without room
+        for the panels.
     """
     if not cells:
         raise InputError(f"{caption.title}: none of its runs has frames yet; run the study first.")
@@ -214,7 +216,7 @@ def _footer(
     width: float,
     sheet: PageSize,
 ) -> list[Text]:
-    """Return the texts below the panels, from the end of these downwards."""
+    """Return the texts below the panels, at millimetres below the end of these."""
     scale, points = sheet.scale, sheet.points
     top, edge = TITLE_GAP * scale, MARGIN * scale
     source = f"Source: {plain(caption.source)}. " if caption.source else ""
@@ -249,7 +251,7 @@ def settings_text(cells: Sequence[StudyCell]) -> str:
 
 
 def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> str:
-    """Return over how many runs the means are, and what bars and bands show."""
+    """Return sentences on the number of runs in a mean, on bars and bands, and on slopes."""
     counts = [int(line.count.max()) for lines in every_line for line in lines if line.count.size]
     largest = max(counts, default=1)
     if largest < 2:

@@ -40,7 +40,11 @@ EMPTY = {"curves": "no value at any frame", "spectrum": "all inner weights are 0
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Traces:
-    """Numbers of a run: frames (F,), their keys on the horizontal axis (F,), and values (k, F)."""
+    """k named numbers of a run: frames (F,), their keys (F,), and values (k, F); NaN if unknown.
+
+    Keys are log10 of t, of the steps or of |W|^2. Values are in the unit of the observable; those
+    of the spectrum are log10 of the singular values.
+    """
 
     frames: NDArray[np.int64]
     keys: Array
@@ -51,7 +55,12 @@ class Traces:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class TracePanel:
-    """Panels of all rows of a figure: shared axes, and `heights` (k, F) of each row."""
+    """Panels of curves or of singular values (`kind`) of all runs of a figure, a row each.
+
+    Rows share the horizontal axis `x` and the scale of each quantity. `heights` (k, F) of a row are
+    its values as places on its vertical axis, a stack of strips for curves. `landmarks` are those
+    of each row with their heights, and `bounds` its bounds and predictions. Letters have `points`.
+    """
 
     kind: str
     traces: tuple[Traces, ...]
@@ -88,7 +97,7 @@ class TracePanel:
         return replace(panel, key=TimeKey("", texts, ramp[: len(names)]))
 
     def ink(self, row: int, count: int) -> PanelContent:
-        """Return the first `count` points of each curve."""
+        """Return the first `count` points of each curve of a row, the first curve on top."""
         traces, heights = self.traces[row], self.heights[row]
         x = self.x.place(traces.keys[:count])
         curves, dots = [], []
@@ -110,16 +119,18 @@ class TracePanel:
         return PanelContent((*curves, *bounds), tuple(dots), note, words=words)
 
     def levels(self, row: int, y: Axis, height: float) -> tuple[Level, ...]:
-        """Return the titles of a row's strips, and the landmarks of their curves.
+        """Return the titles of a row's strips, the lines between these, and landmarks of curves.
 
         Parameters
         ----------
         row, y, height : int, Axis, float
-            Row of the run, vertical axis of the figure, and height of the panel in millimetres.
+            Row of the run, vertical axis over its final range, and height of the panel in
+            millimetres.
 
         Returns
         -------
         tuple of Level
+            None of a strip with too little room for a line of text, and none without strips.
         """
         levels: list[Level] = []
         line = line_height(y, height, self.points)
@@ -170,7 +181,7 @@ class TracePanel:
 
 
 def curve_colour(position: int, palette: Palette) -> str:
-    """Return the colour of the curve at a position, the same on the screen."""
+    """Return the colour (#rrggbb) of the curve at a position, the same as on the screen."""
     colours = (palette.foreground, *palette.references, palette.positive)
     return colours[position % len(colours)]
 

@@ -51,7 +51,7 @@ def curves_panels(
     view: ViewOptions,
     points: float = POINTS,
 ) -> TracePanel:
-    """Compute the chosen observables of each run, each on an axis that all runs share.
+    """Compute the chosen observables of each run, each in a strip whose axis all runs share.
 
     Parameters
     ----------
@@ -67,6 +67,7 @@ def curves_panels(
     Returns
     -------
     TracePanel
+        A row has no strip for an observable that does not apply to its run.
     """
     traces = []
     for run, last in zip(runs, lasts, strict=True):
@@ -106,7 +107,10 @@ def _extents(
     view: ViewOptions,
     bounds: Sequence[tuple[BoundCurve, ...]],
 ) -> dict[str, Extent]:
-    """Return what each observable's axis holds, in all rows: curves, bounds and landmarks."""
+    """Return what the axis of each observable includes: values, bounds and near landmarks.
+
+    Values are those of all runs at all frames, also after the last one that is shown.
+    """
     extents: dict[str, Extent] = {}
     for row, (run, last, one) in enumerate(zip(runs, lasts, traces, strict=True)):
         # Invisible values, such as at t = 0, do not affect the axis.
@@ -140,6 +144,7 @@ def spectrum_panels(
     Returns
     -------
     TracePanel
+        All runs share one vertical axis, of at most MOST_DECADES.
     """
     traces = []
     for run, last in zip(runs, lasts, strict=True):
@@ -159,7 +164,7 @@ def spectrum_panels(
 
 
 def _later_values(run: Run, last: int, view: ViewOptions) -> list[Array]:
-    """Return the observables after the last frame shown: the axis is that of the whole run."""
+    """Return the observables after the last frame shown, which the axis includes; [] if none."""
     frames = np.unique(np.linspace(last, run.frames - 1, LATER).round().astype(np.int64))
     names = [name for name in view.curves if observable_of(name).applies(run)]
     if last == run.frames - 1:
@@ -170,7 +175,7 @@ def _later_values(run: Run, last: int, view: ViewOptions) -> list[Array]:
 
 
 def _axis(traces: Sequence[Traces], heights: Sequence[Array], x: Across, bare: Axis) -> Axis:
-    """Return limits for all rows, from what has a place on the horizontal axis."""
+    """Return a vertical axis for all rows, over the heights at visible frames with some air."""
     parts = [
         rows[:, np.isfinite(x.place(one.keys))].ravel()
         for one, rows in zip(traces, heights, strict=True)
