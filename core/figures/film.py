@@ -87,7 +87,8 @@ def frames_shown(
 class Drawer:
     """Renderer of a film's pictures: axes and texts once, and over their pixels only what moves.
 
-    With `follow` the axes of the neurons move, too.
+    `scene`, `data`, `dpi` and `clock` are those of `film_scene`. With `follow` the axes of the
+    neurons move, too.
     """
 
     def __init__(

@@ -62,13 +62,26 @@ def film_scene(
 
     Parameters
     ----------
-    material, kinds, size, captions
-        Data of the runs, panels of a run, pixels (width, height), and True for heading and clock.
+    material : PanelData
+        Material of the runs.
+    kinds : sequence of str
+        Panels of each run.
+    size : (int, int)
+        Width and height in pixels.
+    captions : bool
+        True for a heading and a clock above the panels, and the names of several runs in their
+        titles.
 
     Returns
     -------
-    scene, data, dpi, clock : FigureScene, list of tuple of Dots, float, Text or None
-        Scene, the data's dots of each panel, dots per inch, and the clock, None without captions.
+    scene : FigureScene
+        In millimetres at `dpi`; panels run by run.
+    data : list of tuple of Dots
+        Dots of the data in each panel.
+    dpi : float
+        Pixels in an inch of the scene.
+    clock : Text or None
+        Place of the clock, without its text; None without captions.
     """
     rows = len(material.runs)
     columns, lines = grid(rows, len(kinds))
@@ -103,7 +116,7 @@ def film_scene(
 def _top(
     material: PanelData, width: float, points: float
 ) -> tuple[float, tuple[Text, ...], Text | None]:
-    """Return the height of a film's top, its heading, and its clock."""
+    """Return the height of a film's top in millimetres, its heading, and its clock."""
     em, time = points * MM_PER_POINT, material.time
     # The clock reserves its widest text, so that nothing moves when its digits change.
     moments = np.linspace(time.low, time.high, 64).tolist()

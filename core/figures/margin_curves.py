@@ -260,16 +260,20 @@ def margin_panel(
     ----------
     row, letter, box : int, str, Box
         Row of the run, letter, and box in millimetres.
-    traces, references : MarginTraces, sequence of ReferenceMargin
-        Margins of the run; dashed lines with labels, for those with factor and value.
-    time, y : Across, Axis
+    traces : MarginTraces
+        Margins of the run, or their shares of a promise.
+    time, y : TimeAxis or QuantityAxis, Axis
         Axes, shared by the runs of a figure.
     palette, points : Palette, float
         Colours, and size of letters.
+    references : sequence of ReferenceMargin
+        Reference margins, scaled as the traces: a dashed line with a label for each that has a
+        factor and a value.
 
     Returns
     -------
     Panel
+        With a line at 0, and for shares a dotted line at 90 % with the time that reaches it.
     """
     ink = margin_ink(traces, traces.frames.size, time, y, palette)
     entries = [

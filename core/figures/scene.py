@@ -69,8 +69,9 @@ def check_runs(runs: Sequence[Run]) -> None:
 def last_frame(run: Run, until: int | float | None) -> int:
     """Return the last frame to show.
 
-    `until` is a frame's number (int), log10 t (float), or None for all. Raises InputError when the
-    run has no such frame.
+    `until` is a frame's number (int), or log10 t (float) for the last frame at or before that time,
+    at least frame 0; None for the last of the run. Raises InputError for a number that is none of
+    the run's frames, and for NaN.
     """
     count = run.frames
     if until is None:

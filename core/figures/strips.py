@@ -51,7 +51,7 @@ def stack_strips(
 ) -> tuple[Strip, ...]:
     """Return a strip for each observable, the first on top, over its extent with some air.
 
-    Positive values over several decades are shown by their logarithms.
+    Positive values that span more than a factor WIDE are shown by their logarithms.
 
     Parameters
     ----------
@@ -60,7 +60,8 @@ def stack_strips(
     head : float
         Share of a strip for its title, 0 <= head < 1.
     logarithmic : bool
-        True for logarithms of all positive values, with ticks in terms of the quantity.
+        Show the logarithms of all observables with positive values, and label those that are
+        logarithms in terms of their arguments.
 
     Returns
     -------
@@ -106,7 +107,9 @@ def strip_room(strips: Sequence[Strip], place: int) -> tuple[float, float]:
 
 
 def with_air(low: float, high: float) -> tuple[float, float]:
-    """Return the ends of an axis for values from `low` to `high`.
+    """Return the ends of an axis for values from `low` to `high`, with air on both sides.
+
+    Equal values v are in the middle of a range of width |v|, of width 1 if they are 0.
 
     >>> with_air(0.0, 1.0), with_air(4.0, 4.0), with_air(0.0, 0.0)
     ((-0.06, 1.06), (2.0, 6.0), (-0.5, 0.5))

@@ -24,7 +24,7 @@ from core.studies.study import Study, load_study, shipped_ids
 def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:
     """Return the study with a layout whose runs a folder holds: a given or a shipped one.
 
-    None where there is none, or where the folder holds runs of several.
+    None if the folder holds runs of no such study, or of several.
     """
     by_id = {study.id: study for study in studies}
     ids = studies_in(folder, [*by_id, *(name for name in shipped_ids() if name not in by_id)])

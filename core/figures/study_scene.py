@@ -239,7 +239,7 @@ def _footer(
 
 
 def settings_text(cells: Sequence[StudyCell]) -> str:
-    """Return the settings that all runs share, in words."""
+    """Return a sentence with the settings that all runs share; "" if none."""
     parts = []
     for key in SETTINGS:
         values = {str(cell.settings.get(key)) for cell in cells}

@@ -1,6 +1,6 @@
-"""Ticks and scales of axes: linear, logarithmic, twice so or in strips, on screen and paper.
+"""Ticks of axes on screen and paper: of plain numbers, powers, far times, roots and strips.
 
-Texts are those of core.figures.numbers; screens raise their powers and figures set them.
+Texts are those of core.figures.numbers; screens raise their powers, and figures typeset them.
 """
 
 from __future__ import annotations
