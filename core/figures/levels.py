@@ -10,8 +10,9 @@ from typing import final
 import numpy as np
 
 from core.figures.layout import MM_PER_POINT
-from core.figures.palette import Palette, reference_colour
+from core.figures.palette import Palette
 from core.figures.primitives import Array, Axis, Level
+from core.figures.reference_colours import reference_colour
 from core.observables.observable import Landmark
 from core.observables.registry import observable_of
 from core.reference.margin import ReferenceMargin
