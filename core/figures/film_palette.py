@@ -10,9 +10,18 @@ FILM_COLOURS, FILM_SHADES = 255, 14  # of a GIF: colours at most, and shades per
 
 
 def film_colours(palette: Palette) -> Colours:
-    """Return the colours of a GIF, at most FILM_COLOURS RGB rows.
+    """Return the colours of a GIF.
 
-    Pure ones come first, then three blends of each with the background, for antialiased edges.
+    Parameters
+    ----------
+    palette : Palette
+        Colours of the film.
+
+    Returns
+    -------
+    array (k, 3) of uint8
+        RGB rows, each once, k <= FILM_COLOURS: pure colours, and then three blends of each with the
+        background, for antialiased edges.
     """
     # Squared, as shades depend on the square root of the norm: evenly spaced shades.
     norms = np.linspace(0.0, 1.0, FILM_SHADES) ** 2

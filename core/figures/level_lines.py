@@ -14,11 +14,25 @@ NEXT = [1, 2, 3, 0]
 
 
 def contour(values: Floats, level: float = 0.0) -> Floats:
-    """Return segments (s, 2, 2) along which values (rows, columns) cross a level, as (column, row).
+    """Return the segments along which values on a grid cross a level.
 
-    Values are taken as linear along the edges of the grid's cells, so that those of a plane are met
-    exactly. Where all four edges of a cell are crossed, its first two are joined.
+    Values are interpolated linearly along the edges of the grid's cells, which is exact for those
+    of a plane. In a cell with four crossed edges, the first two are joined, and the others.
 
+    Parameters
+    ----------
+    values : array (rows, columns)
+        Finite values.
+    level : float
+        Level that the values cross.
+
+    Returns
+    -------
+    array (s, 2, 2)
+        Ends (column, row) of each segment.
+
+    Examples
+    --------
     >>> contour(np.array([[-1.0, 1.0], [-1.0, 1.0]])).tolist()
     [[[0.5, 0.0], [0.5, 1.0]]]
     """

@@ -76,7 +76,18 @@ class Pages:
         return self.material, self.dark
 
     def stops(self, row: int) -> Frames:
-        """Return the frames of a run that are shown, in order, each once."""
+        """Return the frames of a run that are shown.
+
+        Parameters
+        ----------
+        row : int
+            Row of the run.
+
+        Returns
+        -------
+        array (S,)
+            Increasing frames, each once.
+        """
         return np.unique(self.frames[row])
 
     def letter(self, row: int, kind: str) -> str:
@@ -86,10 +97,22 @@ class Pages:
 
 
 def frames_of(runs: Sequence[Run], max_frames: int) -> tuple[Frames, ...]:
-    """Return the frame of each run at each moment of a page, at most `max_frames` moments.
+    """Return the frame of each run at each moment of a page.
 
-    A single run shows its own frames, thinned. Several show their last frames at moments that pass
-    evenly on the axis of time.
+    A single run shows its own frames, thinned. Several runs have moments that are evenly spaced on
+    the axis of time, at which each shows its last frame so far.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs.
+    max_frames : int
+        Most moments; the longest run may have fewer frames.
+
+    Returns
+    -------
+    tuple of array (moments,)
+        Frames of each run, which never decrease.
     """
     lasts = [run.frames - 1 for run in runs]
     count = min(max_frames, max(lasts) + 1)

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 VERMILION = "#d55e00"
 BLUE = "#0072b2"
 DIM = 0.82  # blend towards the background while other neurons are selected
-CROWD = 24  # examples of a class beyond which their marks are small
+CROWD = 24  # marks of a class beyond which they are small
 # Both leave a contrast of 3 : 1, WCAG's for graphics, to the background, and to the map of f.
 MARK_OPACITY, DEEPER = 0.9, 0.4  # the latter: share of the foreground in the colours on a map
 # viridis at 0, 1/16, ..., 1; linear interpolation is within 2 of 255 of the full table.
@@ -101,8 +101,20 @@ PALETTES = {palette.name: palette for palette in (LIGHT, DARK)}
 
 
 def rgb(colour: str) -> Floats:
-    """Return red, green and blue of "#rrggbb", each 0 to 255.
+    """Return red, green and blue of a colour.
 
+    Parameters
+    ----------
+    colour : str
+        "#rrggbb".
+
+    Returns
+    -------
+    array (3,)
+        0 to 255.
+
+    Examples
+    --------
     >>> rgb("#d55e00").tolist()
     [213.0, 94.0, 0.0]
     """
@@ -110,7 +122,24 @@ def rgb(colour: str) -> Floats:
 
 
 def rgba(colour: str, alpha: float = 1.0) -> Colours:
-    """Return a colour "#rrggbb" as one RGBA row, (4,), `alpha` from 0 to 1."""
+    """Return a colour with its opacity as one RGBA row.
+
+    Parameters
+    ----------
+    colour : str
+        "#rrggbb".
+    alpha : float
+        Opacity, 0 to 1.
+
+    Returns
+    -------
+    array (4,) of uint8
+
+    Examples
+    --------
+    >>> rgba("#d55e00", 0.2).tolist()
+    [213, 94, 0, 51]
+    """
     return _bytes(rgb(colour), alpha)
 
 
@@ -244,20 +273,57 @@ def mark_colour(colour: str, palette: Palette, on_map: bool = False) -> Colours:
 
 
 def mark_areas(counts: ArrayLike) -> Floats:
-    """Return the areas (k,) in square points of a class's marks, of `counts` (k,) examples each."""
+    """Return the areas of a class's marks, which grow with the root of their examples' number.
+
+    Parameters
+    ----------
+    counts : array (k,)
+        Number of examples at each mark.
+
+    Returns
+    -------
+    array (k,)
+        Square points, 6 to 60; smaller marks for a class with more than CROWD.
+    """
     counts_ = np.asarray(counts, dtype=np.float64)
     return np.clip((6.0 if counts_.size > CROWD else 14.0) * np.sqrt(counts_), 6.0, 60.0)
 
 
 def with_opacity(colours: Colours, opacity: float) -> Colours:
-    """Return colours (k, 4) with the share `opacity` of their opacity."""
+    """Return colours with a share of their opacity.
+
+    Parameters
+    ----------
+    colours : array (k, 4) of uint8
+        RGBA rows, which are not changed.
+    opacity : float
+        Factor of their opacity, 0 to 1.
+
+    Returns
+    -------
+    array (k, 4) of uint8
+        RGBA rows.
+    """
     result = colours.copy()
     result[..., 3] = np.round(opacity * result[..., 3])
     return result
 
 
 def dim_colours(colours: ArrayLike, palette: Palette) -> Colours:
-    """Return colours (k, 4) of neurons that are not selected: most of the way to the background."""
+    """Return the colours of neurons that are not selected: most of the way to the background.
+
+    Parameters
+    ----------
+    colours : array (k, 4)
+        RGBA rows of the neurons, 0 to 255.
+    palette : Palette
+        Its background is used.
+
+    Returns
+    -------
+    array (k, 4) of uint8
+        RGBA rows of the same opacity.
+    """
     rows = np.array(colours, dtype=np.float64)
     rows[:, :3] += DIM * (rgb(palette.background) - rows[:, :3])
     return np.rint(rows).astype(np.uint8)
@@ -289,9 +355,19 @@ def run_colour(shade: float, palette: Palette) -> str:
 
 
 def time_colours(fractions: ArrayLike, palette: Palette) -> Colours:
-    """Return RGBA rows (k, 4) of moments (k,), 0 the earliest and 1 the latest.
+    """Return the colours of moments; the latest stands out most from the background.
 
-    The latest stands out most from the background.
+    Parameters
+    ----------
+    fractions : array (k,)
+        Moments, 0 the earliest and 1 the latest.
+    palette : Palette
+        Its part of viridis is used.
+
+    Returns
+    -------
+    array (k, 4) of uint8
+        RGBA rows.
     """
     return _viridis(fractions, palette.time)
 

@@ -75,9 +75,19 @@ def grid_count(d: int, m: int) -> int:
 
 
 def sign_colours(share: Floats, palette: Palette) -> Floats:
-    """Return colours (rows, columns, 3) of f as shares (rows, columns) of its largest |f|.
+    """Return the colours of f: that of the class, deeper for larger |f|.
 
-    The colour is that of the class, deeper for more.
+    Parameters
+    ----------
+    share : array of any shape
+        f over the largest |f|, in [-1, 1].
+    palette : Palette
+        Colours.
+
+    Returns
+    -------
+    array of shape (..., 3)
+        RGB, 0 to 255; the background where f is 0.
     """
     ground = rgb(palette.background)
     ink = np.where(share[..., None] > 0.0, rgb(palette.positive), rgb(palette.negative))
