@@ -210,7 +210,7 @@ class FilmJob(PreviewedJob):
         return saved_text([self.path]) if render_film(*arguments, **self.film_arguments()) else ""
 
     def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
-        from core.figures.film import DPI
+        from core.figures.film_scene import DPI
         from core.figures.film_still import film_still
         from core.figures.primitives import MM_PER_INCH
 

@@ -18,7 +18,8 @@ from app.state.session import RunSnapshot
 from app.widgets.screen_text import greek
 from core.comparison.question import SORTED, CompareQuestion
 from core.errors import InputError
-from core.figures.palette import Palette, reference_colour
+from core.figures.palette import Palette
+from core.figures.reference_colours import reference_colour
 from core.numbers import raise_powers
 from core.problem.schedule import coordinate, inverse_coordinate
 from core.study_file.experiment import KINDS

@@ -53,7 +53,7 @@ def result_drawn(
 ) -> ShownResult | None:
     """Read the shipped result of a study, and draw its figure `width` points wide."""
     from core.figures.primitives import MM_PER_INCH
-    from core.figures.study_figure import WIDTHS, Caption, scene_of_lines
+    from core.figures.study_scene import WIDTHS, Caption, scene_of_lines
     from core.figures.study_spots import spots_of
     from core.studies.shipped_result import shipped_result
 

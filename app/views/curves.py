@@ -28,18 +28,12 @@ from app.widgets.screen_text import greek, rich
 from app.widgets.strips import StripLines, StripTitle, title_room
 from core.figures.palette import Colours, Palette, time_colours
 from core.figures.primitives import Strip
-from core.figures.ticks import (
-    MOST_EXPONENT,
-    Extent,
-    extent_of,
-    stack_limits,
-    stack_strips,
-    strip_room,
-)
+from core.figures.strips import Extent, extent_of, stack_limits, stack_strips, strip_room
+from core.figures.ticks import MOST_EXPONENT
 from core.numbers import number_text, raise_powers
 
 if TYPE_CHECKING:
-    from core.figures.margin_curves import PlacedLandmark
+    from core.figures.levels import PlacedLandmark
 
 
 NOTHING = "choose curves in View, Choose curves"
@@ -150,7 +144,7 @@ class CurvesView(TraceView):
 
         Also fit the strips to the values, landmarks and bounds that are drawn.
         """
-        from core.figures.margin_curves import landmarks_of  # loaded with the first run
+        from core.figures.levels import landmarks_of  # loaded with the first run
         from core.observables.registry import predictions_of
 
         names = self.names

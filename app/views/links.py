@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 from app.views.run_panel import RunPanel
 from app.views.view import RunView
 from app.widgets.plot_item import Home, Plot
-from core.figures.ticks import Extent
+from core.figures.strips import Extent
 
 
 @final

@@ -18,7 +18,8 @@ from app.widgets.header import HeaderEntry, Sign
 from app.widgets.levels import LevelLine
 from app.widgets.overlay import NodeMark, Overlay, Reading
 from app.widgets.screen_text import greek, margin_digits, margin_tip
-from core.figures.palette import Palette, reference_colour
+from core.figures.palette import Palette
+from core.figures.reference_colours import reference_colour
 from core.network.recorded_network import why_no_margin
 from core.numbers import number_text, raise_powers, time_text
 from core.reference.share import REACHED, Reach, find_promise_reach

@@ -236,7 +236,7 @@ class NeuronsView(NodeView):
 
     def _trail_frames(self, frame: int) -> Indices:
         """Return the frames of a trail."""
-        from core.figures.neurons import longest_trail
+        from core.figures.tracks import longest_trail
 
         data = self.data
         assert data is not None

@@ -23,11 +23,11 @@ from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Picture, ZeroLine, path_of, pen_of
 from app.widgets.overlay import HoverReadout, Overlay
 from app.widgets.plot_item import NO_POINTS, Home
+from core.figures.level_lines import contour
 from core.figures.palette import Palette
 from core.figures.predictor import (
     LEVELS,
     LINE_POINTS,
-    contour,
     grid_count,
     label_colours,
     range_around,

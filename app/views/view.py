@@ -26,7 +26,7 @@ from core.figures.palette import Palette
 from core.numbers import time_text
 
 if TYPE_CHECKING:
-    from core.figures.ticks import Extent
+    from core.figures.strips import Extent
     from core.library.entry import MomentNote
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise

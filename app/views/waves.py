@@ -16,7 +16,8 @@ from app.widgets.axis import whole
 from app.widgets.header import HeaderEntry, TimeColours
 from app.widgets.items import CurveStack, Markers, Picture, Style, path_of, pen_of
 from app.widgets.plot_item import NO_POINTS, Home
-from core.figures.node_panels import (
+from core.figures.palette import Palette
+from core.figures.wave_panel import (
     FAINT,
     MISSING,
     NOTHING,
@@ -26,7 +27,6 @@ from core.figures.node_panels import (
     node_waves,
     wave_colours,
 )
-from core.figures.palette import Palette
 from core.observables.fourier import is_modular_addition
 
 SIZES = 6  # sizes of points, from the smallest |theta_j| to the largest

@@ -36,7 +36,7 @@ def sample_frames(frame: int, frames: int, planned: int) -> Indices:
 
     Returns
     -------
-    array (LOOKS,)
+    array (SAMPLES,)
         Frames to both sides; the first and the last repeat beyond the ends.
 
     Examples
@@ -80,6 +80,18 @@ def unit_power(log10_extent: float) -> int:
 def signed_root(x: ArrayLike) -> Floats:
     """Return sign(x) sqrt |x|, which spreads values near 0 and keeps signs.
 
+    Parameters
+    ----------
+    x : array-like
+        Numbers of any shape.
+
+    Returns
+    -------
+    array
+        Of the same shape.
+
+    Examples
+    --------
     >>> signed_root([-4.0, 0.0, 0.25]).tolist()
     [-2.0, 0.0, 0.5]
     """
@@ -90,6 +102,18 @@ def signed_root(x: ArrayLike) -> Floats:
 def signed_square(x: ArrayLike) -> Floats:
     """Return sign(x) x^2, the inverse of `signed_root`.
 
+    Parameters
+    ----------
+    x : array-like
+        Numbers of any shape.
+
+    Returns
+    -------
+    array
+        Of the same shape.
+
+    Examples
+    --------
     >>> signed_square([-2.0, 0.5]).tolist()
     [-4.0, 0.25]
     """

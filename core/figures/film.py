@@ -16,16 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.figures.labels import headings, titles
-from core.figures.layout import MM_PER_POINT, wrap
+from core.figures.film_scene import film_scene, film_size
 from core.figures.material import PanelData, compute_panel_data
 from core.figures.names import LEAST_SIZE, MOST_SIZE, kinds_of
-from core.figures.neurons import trail_frames
 from core.figures.numbers import math_text
 from core.figures.options import USUAL, FigureOptions, check_view_options
-from core.figures.primitives import MM_PER_INCH, Box, Dots, FigureScene, Panel, PanelContent, Text
+from core.figures.primitives import Dots, FigureScene, Panel, PanelContent, Text
 from core.figures.scene import check_runs, choose_panels, last_frame
 from core.figures.time_axis import TimeAxis, time_axis
+from core.figures.tracks import trail_frames
 from core.figures.writers import Pixels, check_film_path, film_writer, frame_durations
 from core.files import replace_file
 from core.numbers import time_text
@@ -33,113 +32,6 @@ from core.runs import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# --------------------------------------------------------------------------------- panels on pixels
-
-# Nominal: only the ratio of letters to panels matters, since pixels have no size in millimetres.
-DPI = 100.0
-CELL = (480, 450)
-SINGLE = (800, 600)
-TOP_EM = 3.4  # line of the clock, in letter heights
-LEFT_EM, RIGHT_EM, HEAD_EM, FOOT_EM = 5.0, 1.2, 4.6, 4.0
-FILM_LETTER_EM = 0.6  # keeps the clock's area free
-
-
-def grid(rows: int, kinds: int) -> tuple[int, int]:
-    """Return columns and rows of panels: one run shows its four panels two by two.
-
-    >>> grid(1, 1), grid(1, 4), grid(2, 4), grid(2, 1), grid(5, 1)
-    ((1, 1), (2, 2), (4, 2), (2, 1), (3, 2))
-    """
-    if rows == 1:
-        columns = kinds if kinds < 4 else 2
-        return columns, -(-kinds // columns)
-    if kinds == 1:
-        columns = rows if rows <= 3 else -(-rows // 2)
-        return columns, -(-rows // columns)
-    return kinds, rows
-
-
-def film_size(rows: int, kinds: int) -> tuple[int, int]:
-    """Return the usual pixels of a film, smaller ones where that would be too many.
-
-    >>> film_size(2, 4), film_size(10, 4)
-    ((1920, 940), (913, 2160))
-    """
-    columns, lines = grid(rows, kinds)
-    if columns * lines == 1:
-        return SINGLE
-    width, height = columns * CELL[0], lines * CELL[1] + 40
-    share = min(1.0, MOST_SIZE[0] / width, MOST_SIZE[1] / height)
-    return round(share * width), round(share * height)
-
-
-def film_scene(
-    material: PanelData, kinds: Sequence[str], size: tuple[int, int], captions: bool = True
-) -> tuple[FigureScene, list[tuple[Dots, ...]], float, Text | None]:
-    """Build the scene of a film at its last frame.
-
-    Parameters
-    ----------
-    material, kinds, size, captions
-        Data of the runs, panels of a run, pixels (width, height), and True for heading and clock.
-
-    Returns
-    -------
-    scene, data, dpi, clock : FigureScene, list of tuple of Dots, float, Text or None
-        Scene, the data's dots of each panel, dots per inch, and the clock, None without captions.
-    """
-    rows = len(material.runs)
-    columns, lines = grid(rows, len(kinds))
-    mm = MM_PER_INCH / DPI
-    width, height = size[0] * mm, size[1] * mm
-    # Letters grow slower than the panels, since small panels need relatively larger ones.
-    points = 0.6 * math.sqrt(min(size[0] / columns, 1.25 * size[1] / lines)) * 72.0 / DPI
-    em = points * MM_PER_POINT
-    top, texts, clock = _top(material, width, points) if captions else (0.0, (), None)
-    cell = (width / columns, (height - top) / lines)
-    names = headings(material.runs)
-    panels: list[Panel] = []
-    data: list[tuple[Dots, ...]] = []
-    for position in range(rows * len(kinds)):
-        row, kind = divmod(position, len(kinds))
-        column, line = position % columns, position // columns
-        box = Box(
-            column * cell[0] + LEFT_EM * em,
-            top + line * cell[1] + HEAD_EM * em,
-            cell[0] - (LEFT_EM + RIGHT_EM) * em,
-            cell[1] - (HEAD_EM + FOOT_EM) * em,
-        )
-        panel, dots = material.panel(row, kinds[kind], "", box)
-        if rows > 1 and captions:
-            panel = replace(panel, title=f"{names[row]}: {panel.title}")
-        panels.append(panel)
-        data.append(dots)
-    scene = FigureScene(width, height, points, "", material.palette, tuple(panels), texts)
-    return scene, data, DPI, clock
-
-
-def _top(
-    material: PanelData, width: float, points: float
-) -> tuple[float, tuple[Text, ...], Text | None]:
-    """Return the height of a film's top, its heading, and its clock."""
-    em, time = points * MM_PER_POINT, material.time
-    # The clock reserves its widest text, so that nothing moves when its digits change.
-    moments = np.linspace(time.low, time.high, 64).tolist()
-    widest = max(len(time_text(one, time.steps, padded=True)) for one in moments)
-    clock = Text(width - (0.58 * widest + 1.0) * 1.25 * em, 2.0 * em, "", 1.25 * points)
-    runs = material.runs
-    heading = headings(runs)[0] if len(runs) == 1 else titles(runs)[0]
-    room, size = clock.left - (LEFT_EM + 1.0) * em, 1.25 * points
-    if len(lines := wrap(heading, room, size, FILM_LETTER_EM)) > 2:
-        size = points
-        lines = wrap(heading, room, size, FILM_LETTER_EM)
-    step = 1.2 * size * MM_PER_POINT
-    texts = [Text(LEFT_EM * em, 2.0 * em + k * step, line, size) for k, line in enumerate(lines)]
-    return TOP_EM * em + max(len(lines) - 1, 0) * step, tuple(texts), clock
-
-
-# -------------------------------------------------------------------------------------------- films
 
 HOLD = 0.12  # fraction of the film for which the last picture is held
 LONGEST_SECONDS, MOST_FRAMES = 600.0, 6000
@@ -152,10 +44,28 @@ Interval = tuple[float, float]  # in log10 t; -inf is t = 0
 def frames_shown(
     run: Run, axis: TimeAxis, count: int, since: float = -math.inf, hold: float = HOLD
 ) -> Frames:
-    """Return the frame of a run that each frame of a film shows, (count,).
+    """Return the frame of a run that each picture of a film shows.
 
-    Time passes evenly on the axis from `since` log10 t on, -inf for t = 0, then rests for the share
-    `hold` of the frames. Each is the last frame at or before its moment.
+    Time passes evenly on the axis, and then rests. A picture shows the last frame at or before its
+    moment.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    axis : TimeAxis
+        Axis of all runs, whose end is that of the film.
+    count : int
+        Number of pictures.
+    since : float
+        log10 t of the first picture; -inf for t = 0.
+    hold : float
+        Share of the pictures at which time rests, 0 <= hold < 1.
+
+    Returns
+    -------
+    array (count,)
+        Frames that never decrease; 0 before the first one.
     """
     moving = max(round(count * (1.0 - hold)), 1)
     places = axis.place(run.log10_time)
@@ -175,9 +85,10 @@ def frames_shown(
 
 @final
 class Drawer:
-    """Renderer of film frames: axes and texts once, and over their pixels only what moves.
+    """Renderer of a film's pictures: axes and texts once, and over their pixels only what moves.
 
-    With `follow` the axes of the neurons move, too.
+    `scene`, `data`, `dpi` and `clock` are those of `film_scene`. With `follow` the axes of the
+    neurons move, too.
     """
 
     def __init__(
@@ -207,7 +118,20 @@ class Drawer:
         self._background = canvas.copy_from_bbox(figure.bbox)
 
     def draw(self, frames: Sequence[int], log10_time: float) -> Pixels:
-        """Return the picture (height, width, 3) in which run k shows its frame shown[k]."""
+        """Draw one picture.
+
+        Parameters
+        ----------
+        frames : sequence of int
+            Frame of each run.
+        log10_time : float
+            Time of the clock as log10 t; -inf for t = 0.
+
+        Returns
+        -------
+        array (height, width, 3) of uint8
+            RGB.
+        """
         from core.figures.draw import figure_text, ink_artists, matplotlib_style
 
         scene = self._scene
@@ -235,7 +159,7 @@ class Drawer:
     def _place(
         self, panel: Panel, axes: Axes | None, data: Sequence[Dots], index: int
     ) -> tuple[Axes, PanelContent]:
-        """Return the axes and the ink of a panel; axes that move are drawn first."""
+        """Return the axes and the content of a panel; draw axes that move."""
         from core.figures.draw import draw_panel
 
         if axes is not None:
@@ -247,7 +171,7 @@ class Drawer:
 
 
 def _check(path: Path, seconds: float, fps: float, size: tuple[int, int]) -> int:
-    """Return the number of film frames. Raises InputError for a film that cannot be made."""
+    """Return the number of pictures. Raises InputError for a film that cannot be made."""
     check_film_path(path)
     fastest = FASTEST[path.suffix.lower()]
     if not 1.0 <= fps <= fastest:
@@ -288,13 +212,17 @@ def film_frames(
 
     Parameters
     ----------
-    runs, panel, count, size, options, follow, interval, captions
-        As of `save_film`; `count` is the number of pictures.
+    runs, panel, options, follow, interval, captions
+        As of `save_film`.
+    count : int
+        Number of pictures.
+    size : (int, int)
+        Width and height in pixels.
 
     Yields
     ------
-    array (height, width, 3)
-        RGB, 0 to 255.
+    array (height, width, 3) of uint8
+        RGB. Equal pictures that follow each other are one array.
     """
     kinds = choose_panels(kinds_of(panel), runs)
     since, until = (-math.inf, None) if interval is None else interval
@@ -325,7 +253,7 @@ def film_frames(
 
 
 def check_interval(runs: Sequence[Run], interval: Interval) -> None:
-    """Raise InputError for an interval of log10 t without moments of the runs in it."""
+    """Raise InputError for an interval of log10 t that is empty, or starts after all runs."""
     since, until = interval
     if math.isnan(since) or math.isnan(until) or not since < until:
         raise InputError("The film's interval is empty; choose a start before its end.")
@@ -356,16 +284,47 @@ def save_film(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> bool:
-    """Write a film of one to ten runs (.gif, .webp or .mp4); False, and no file, if cancelled.
+    """Write a film of one to ten runs.
 
-    `panel` is a panel, up to four with commas between them, or "all", the four of the papers'
-    figure. The film has round(seconds * frames_per_second) frames. Time passes evenly on the axis
-    of the figures, over the runs or an `interval` of log10 t; the last picture stays for the last
-    12 %. The neurons' range is that of the moment (`follow`) or of the whole run. `size` is in
-    pixels, made even. With `captions` a line has heading and clock. `progress` gets (frames done,
-    all frames); `cancelled` is called between two frames.
+    Time passes evenly on the axis of the figures; the last picture stays for the last 12 %.
 
-    Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs.
+    path : Path
+        File to write: .gif, .webp or .mp4.
+    options : FigureOptions
+        Colours, plane, contents, and options of each run.
+    panel : str
+        One panel, up to four with commas between them, or "all", the four of the papers' figure.
+    seconds, frames_per_second : float
+        Length, and pictures a second; the film has round(seconds * frames_per_second) pictures.
+    size : (int, int), optional
+        Width and height in pixels, made even; by default fitted to the panels (`film_size`).
+    follow : bool
+        Fit the neurons' axes to each moment, unless the options have a range for these. If false,
+        fit them to the whole run.
+    interval : (float, float), optional
+        First and last log10 t, -inf for t = 0; by default all of the runs.
+    captions : bool
+        Draw a line with heading and clock.
+    progress : callable, optional
+        Gets the number of pictures done, and that of all pictures.
+    cancelled : callable, optional
+        Called before each picture; returns True to stop.
+
+    Returns
+    -------
+    bool
+        True if the file is written, False if cancelled.
+
+    Raises
+    ------
+    InputError
+        Settings or a path that cannot be used.
+    DiskError
+        The disk is full.
     """
     check_runs(runs)
     check_view_options(options.view, runs)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.figures.film import Interval, check_interval, film_scene, film_size
+from core.figures.film import Interval, check_interval
+from core.figures.film_scene import film_scene, film_size
 from core.figures.material import compute_panel_data
 from core.figures.names import kinds_of
 from core.figures.numbers import math_text

@@ -59,7 +59,18 @@ def cosine_colours(cosines: Floats, palette: Palette) -> Floats:
 
 
 def cosine_ramp(palette: Palette) -> Colours:
-    """Return RGBA rows (RAMP, 4) of evenly spaced cosines from -1 to 1."""
+    """Return the colours of the key, of evenly spaced cosines from -1 to 1.
+
+    Parameters
+    ----------
+    palette : Palette
+        Colours.
+
+    Returns
+    -------
+    array (RAMP, 4) of uint8
+        RGBA rows.
+    """
     ramp = cosine_colours(np.linspace(-1.0, 1.0, RAMP)[None, :], palette)[0]
     return np.asarray(np.rint(np.c_[ramp, np.full(RAMP, 255.0)]).astype(np.uint8))
 
@@ -72,7 +83,18 @@ def axis_label(run: Run, order: ExampleOrder | None = None) -> str:
 
 
 def border_segments(order: ExampleOrder) -> Floats:
-    """Return the borders between classes, upright and level, (s, 2, 2) as (x, y)."""
+    """Return the lines between classes, the upright ones first.
+
+    Parameters
+    ----------
+    order : ExampleOrder
+        Examples in order, with the places of the borders among them.
+
+    Returns
+    -------
+    array (s, 2, 2)
+        Ends (x, y) of each segment, in examples from the corner of the image.
+    """
     count = float(order.examples.size)
     places = [float(place) for place in order.borders]
     lines = [((place, 0.0), (place, count)) for place in places]

@@ -11,8 +11,7 @@ from typing import final
 
 from core.errors import InputError
 from core.figures.names import POINTS, PageSize
-from core.figures.palette import Palette
-from core.figures.primitives import MM_PER_INCH, NO_BREAK, Box, Text
+from core.figures.primitives import MM_PER_INCH, Box, Text
 
 MM_PER_POINT = MM_PER_INCH / 72.0
 # Width of the figure by the number of panels in a row: one or two columns of a journal.
@@ -30,54 +29,6 @@ PAGE_HEIGHT = 240.0  # text height of a page; higher figures get lower panels
 LETTER_EM, BOLD_EM = 0.54, 0.71  # mean width of a letter; bold lines of titles reach .705
 LETTER_MM, SAMPLE_MM = 1.25, 6.0  # in a key: a letter, and the sample of a line with its space
 
-CAPTIONS = {
-    "neurons": (
-        "trajectories of {nodes} on {plane}, {classes}, scaled as stated, larger where more "
-        "examples coincide"
-    ),
-    "rotations": (
-        "$\\langle v_j(0),v_j(t)\\rangle\\,/\\,\\Vert v_j(0)\\Vert\\,\\Vert v_j(t)\\Vert$, sorted, "
-        "at the moments above"
-    ),
-    "norms": (
-        "$|a_j|\\,\\Vert v_j\\Vert\\,/\\,\\mathrm{max}_k\\,|a_k|\\,\\Vert v_k\\Vert$, sorted, "
-        "at the same moments"
-    ),
-    "margins": (
-        "{margin}, its smoothed version, and half the $\\ell_1$ margin; a triangle marks a curve "
-        "that enters from below"
-    ),
-    "curves": "the quantities named above the curves, each on its own axis",
-    "spectrum": "the leading singular values of the inner weights $V$",
-    "predictor": (
-        "the predictor $f$ on two coordinates, the others 0: its sign in the colours of the "
-        "classes, deeper for larger $|f|$, with levels at quarters of the largest"
-    ),
-    "kernel": (
-        "the tangent kernel $K_{ir}\\,/\\,(K_{ii}K_{rr})^{1/2}$, "
-        "$K_{ir}=\\langle\\nabla f_i,\\nabla f_r\\rangle$, of the examples, sorted by class or "
-        "target: deeper for larger cosines, in the colours of their signs"
-    ),
-    "waves": (
-        "the power of each neuron at each frequency, deeper for larger amplitudes; neurons are "
-        "sorted by their frequency"
-    ),
-    "phases": (
-        "$\\vartheta_u+\\vartheta_v$ against $\\vartheta_w$ of each neuron at its frequency, "
-        "larger for larger $|\\theta_j|$; the best networks lie on the line"
-    ),
-}
-WEIGHTS, UNIT = "$|a_j|\\,v_j$", "$v_j/|v_j|$"
-OF_NODES = (
-    "blue where $a_j>0$ at the end and vermilion where $a_j<0$, {stronger} for larger "
-    "$|a_j|\\,\\Vert v_j\\Vert$; "
-)
-TWO_CLASSES = OF_NODES + "plus and cross: data with $y=1$ and $y=-1$"
-REAL = OF_NODES + "plus and cross: data with $y>0$ and $y\\leq 0$"
-SEVERAL = (
-    "in the colour of the class of a neuron's largest outer weight at the end, {stronger} for "
-    "larger $\\Vert A_j\\Vert\\,\\Vert v_j\\Vert$; pluses: data in the colours of their classes"
-)
 # Digits as control characters, and back.
 STAND_IN = {ord("0") + digit: 0x10 + digit for digit in range(10)}
 STAND_FOR = {sign: digit for digit, sign in STAND_IN.items()}
@@ -86,7 +37,7 @@ STAND_FOR = {sign: digit for digit, sign in STAND_IN.items()}
 @final
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Size of a figure, boxes of its panels row by row, and the texts around them."""
+    """Size of a figure in millimetres, boxes of its panels for each run, and its other texts."""
 
     width: float
     height: float
@@ -138,72 +89,6 @@ def wrap(text: str, width_mm: float, points: float, em: float = LETTER_EM) -> li
     ]
 
 
-def captions(
-    letters: Sequence[tuple[str, str]],
-    palette: Palette,
-    data: str = TWO_CLASSES,
-    plane: str = "two coordinates",
-    norms: Sequence[str] = (),
-    nodes: str = WEIGHTS,
-) -> str:
-    """Return what the panels show, as one text.
-
-    Parameters
-    ----------
-    letters : sequence of (str, str)
-        Letters of the panels of a kind, "" for a single panel, and the kind.
-    palette : Palette
-        Colours of the figure.
-    data : str
-        Words for colours and signs: TWO_CLASSES, SEVERAL or REAL.
-    plane : str
-        Where the trajectories are drawn.
-    norms : sequence of str
-        TeX of what the margins of each run are divided by, for panels of margins.
-    nodes : str
-        What the trajectories are of: WEIGHTS or UNIT.
-
-    Returns
-    -------
-    str
-        Clauses with semicolons between them, and mathtext between dollar signs.
-    """
-    stronger = "darker" if palette.name == "light" else "lighter"
-    # No-break spaces keep panel letters with the following words.
-    parts = [
-        (f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}" if names else "") + CAPTIONS[kind]
-        for names, kind in letters
-    ]
-    text = "; ".join(parts) + "."
-    filled = {
-        "classes": data,
-        "stronger": stronger,
-        "plane": plane,
-        "margin": margin_words(norms, next((n for n, kind in letters if kind == "margins"), "")),
-        "nodes": nodes,
-    }
-    for place, words in filled.items():
-        text = text.replace(f"{{{place}}}", words)
-    return text
-
-
-def margin_words(norms: Sequence[str], letters: str) -> str:
-    r"""Return the normalised margins of a figure's runs, each with its panels where they differ.
-
-    >>> margin_words(["N", "N"], "a, b")
-    '$\\mathrm{min}_i\\,p_i\\,/\\,N$'
-    >>> margin_words(["N", "M"], "a, b")
-    '$\\mathrm{min}_i\\,p_i\\,/\\,N$ (a) or $\\mathrm{min}_i\\,p_i\\,/\\,M$ (b)'
-    """
-    panels: dict[str, list[str]] = {}
-    for norm, letter in zip(norms, letters.split(", "), strict=False):
-        panels.setdefault(norm, []).append(letter)
-    words = {norm: f"$\\mathrm{{min}}_i\\,p_i\\,/\\,{norm}$" for norm in panels}
-    if len(panels) == 1:
-        return "".join(words.values())
-    return " or ".join(f"{words[norm]} ({', '.join(some)})" for norm, some in panels.items())
-
-
 def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[Text], float]:
     """Set the lines of a title at the top of a page.
 
@@ -233,7 +118,10 @@ def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[
 @final
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Grid of the panels of a run: columns, and the side of a panel, on a page of a width."""
+    """Grid of the panels of a run: columns, and the width of a panel, on a page of a width.
+
+    Lengths are in millimetres.
+    """
 
     width: float
     columns: int
@@ -283,11 +171,33 @@ def page(
     sheet: PageSize,
     notes: Sequence[str] = (),
 ) -> Page:
-    """Lay out rows under their headings, with the title above and the footer below.
+    """Lay out the panels of runs under their headings, with a title above and a footer below.
 
-    `keys` are the lines of the key above each panel of each row, `footer` the paragraphs below, and
-    `notes` those that follow, also on a sheet without a caption.
-    Raises InputError for a sheet that is too small.
+    Parameters
+    ----------
+    headings : sequence of str
+        Heading of each run.
+    keys : sequence of sequences of int
+        Number of lines of the key above each panel, for each run.
+    title : str
+        Title, "" for none.
+    footer : sequence of str
+        Paragraphs below the panels, in muted colour.
+    sheet : PageSize
+        Size of the figure. Without a caption it has no title, no footer, and no heading of a single
+        run.
+    notes : sequence of str
+        Paragraphs below the footer, also on a sheet without a caption.
+
+    Returns
+    -------
+    Page
+        As high as its panels and texts, unless the sheet has a height.
+
+    Raises
+    ------
+    InputError
+        The sheet is too small.
     """
     grid, scale = grid_of(len(keys[0]), sheet), sheet.scale
     width, line_height, edge = grid.width, LINE * scale, MARGIN * scale
@@ -333,7 +243,7 @@ def page(
 def _boxes(
     grid: Grid, rooms: Sequence[float], high: float, top: float, scale: float
 ) -> tuple[tuple[Box, ...], float]:
-    """Return the boxes of a run's lines of panels, and where these end."""
+    """Return the boxes of a run's panels, line by line, and where the space below them ends."""
     row: list[Box] = []
     between = BETWEEN * scale + grid.side
     for room in rooms:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 
-from core.figures.layout import MM_PER_POINT
+from core.figures.levels import REACH, line_height, math_label, reference_levels
 from core.figures.names import POINTS
 from core.figures.numbers import linear_ticks, math_text
-from core.figures.palette import Palette, reference_colour, rgba
+from core.figures.palette import Palette, rgba
 from core.figures.primitives import (
     Array,
     Axis,
@@ -29,8 +28,7 @@ from core.figures.primitives import (
 from core.figures.time_axis import Across, keys_of
 from core.network.recorded_network import ZERO, why_no_output
 from core.numbers import time_text
-from core.observables.observable import Landmark
-from core.observables.registry import OBSERVABLES, observable_of
+from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
 from core.reference.share import REACHED, Promise, Reach, first_reach
 from core.runs import Run
@@ -43,7 +41,6 @@ CURVES: tuple[tuple[str, str, float, Dash], ...] = (
 )
 # Twice the resolution: each of four panels in a row has 400 dots across, at 300 dpi.
 MOST_POINTS = 800
-REACH = 2.5  # how far above all curves a reference line may extend the axis
 
 
 @final
@@ -51,17 +48,19 @@ REACH = 2.5  # how far above all curves a reference line may extend the axis
 class MarginTraces:
     """Margins of a run: frames (F,), their keys (F,), and a trace (F,) for each of CURVES.
 
-    Keys are log10 of t, of the steps or of |W|^2.
+    Keys are log10 of t, of the steps or of |W|^2. A trace is the margin times its factor in CURVES
+    and times `scale`; NaN at frames without a margin.
     """
 
     frames: Array
     keys: Array
     values: tuple[Array, ...]
     share_of: str = ""  # reference of the shares; "" for margins themselves
-    scale: float = 1.0  # factor of the margins
-    reach: Reach | None = None  # when the hard margin first reaches 90 % of that
-    around: Array = field(default_factory=lambda: np.empty(0))  # keys of the adjacent frames
-    height: float = REACHED  # hard margin at that moment
+    scale: float = 1.0  # factor that turns margins into shares
+    reach: Reach | None = None  # when the hard margin first reaches 90 % of `share_of`
+    # Keys (2,) of the frame before `reach` and of its own.
+    around: Array = field(default_factory=lambda: np.empty(0))
+    height: float = REACHED  # share at `reach`: 90 %, or more at a frame that jumps there
     why_none: str = ZERO  # reason if no frame has a margin
     steps: bool = False  # t counts steps
 
@@ -110,10 +109,24 @@ def margin_axis(
 ) -> Axis:
     """Return the vertical axis for the margins of all runs of a figure.
 
-    The last quarter of the horizontal axis sets the limits, with reference margins at most REACH
-    times as high as the curves. The smoothed margin starts at values as low as -44 / |W|^2, and a
-    frame that held them would show nothing else: the frame ends as far below 0 as it reaches above,
-    or earlier.
+    The axis holds 0, the largest value, and all values in the last quarter of the horizontal axis.
+    The smoothed margin starts at values as low as -44 / |W|^2, beside which nothing else would be
+    seen. Early values therefore extend the axis at most as far below 0 as it reaches above.
+
+    Parameters
+    ----------
+    traces : sequence of MarginTraces
+        Margins of each run, or their shares of a promise.
+    time : TimeAxis or QuantityAxis
+        Horizontal axis of the figure.
+    references : sequence of ReferenceMargin
+        Reference margins of all runs, scaled as the traces. The axis holds the upper ends of their
+        brackets that are at most REACH times the largest value, with space for a label above.
+
+    Returns
+    -------
+    Axis
+        Shares reach 1.2 at least. The label is "normalised margin", or names the promise.
     """
     places = [time.place(trace.keys) for trace in traces]
     finite_places = [x[np.isfinite(x)] for x in places]
@@ -155,9 +168,25 @@ def _colour(position: int, palette: Palette) -> str:
 def margin_ink(
     traces: MarginTraces, count: int, time: Across, y: Axis, palette: Palette
 ) -> PanelContent:
-    """Return the first `count` points of each trace, as curves on the axes `time` and `y`.
+    """Return the first points of each trace, as curves.
 
-    A triangle marks where a curve comes from below the frame.
+    Parameters
+    ----------
+    traces : MarginTraces
+        Margins of a run, or their shares of a promise.
+    count : int
+        Number of points, from the first frame on; 0 for none.
+    time, y : TimeAxis or QuantityAxis, Axis
+        Horizontal and vertical axis.
+    palette : Palette
+        Colours: the hard margin has that of text.
+
+    Returns
+    -------
+    PanelContent
+        A curve for each of CURVES. Dots are a curve's only visible point, a triangle on the lower
+        edge where a curve last comes up from below or ends there, and a ring where shares first
+        reach 90 %. A note says why no point is visible.
     """
     x = time.place(traces.keys[:count])
     curves, dots, finite = [], [], False
@@ -185,7 +214,7 @@ def margin_ink(
 
 
 def _ring(traces: MarginTraces, count: int, time: Across, palette: Palette) -> list[Dots]:
-    """Return a ring where 90 % is reached, between two frames on the drawn line; [] before."""
+    """Return a ring where 90 % is first reached, on the line between two frames; [] before."""
     reach = traces.reach
     if reach is None or not count or traces.frames[count - 1] < reach.frame:
         return []
@@ -199,7 +228,10 @@ def _ring(traces: MarginTraces, count: int, time: Across, palette: Palette) -> l
 
 
 def _entry(x: Array, values: Array, low: float) -> float | None:
-    """Return where a curve last comes up through the lower edge; its last point if it does not."""
+    """Return where a curve last comes up through the lower edge, None if it is never below.
+
+    A curve that does not come up, or has a gap there, is at its last point below the edge.
+    """
     with np.errstate(invalid="ignore"):
         indices = np.flatnonzero((values < low) & np.isfinite(x))
     if indices.size == 0:
@@ -228,16 +260,20 @@ def margin_panel(
     ----------
     row, letter, box : int, str, Box
         Row of the run, letter, and box in millimetres.
-    traces, references : MarginTraces, sequence of ReferenceMargin
-        Margins of the run; dashed lines with labels, for those with factor and value.
-    time, y : Across, Axis
+    traces : MarginTraces
+        Margins of the run, or their shares of a promise.
+    time, y : TimeAxis or QuantityAxis, Axis
         Axes, shared by the runs of a figure.
     palette, points : Palette, float
         Colours, and size of letters.
+    references : sequence of ReferenceMargin
+        Reference margins, scaled as the traces: a dashed line with a label for each that has a
+        factor and a value.
 
     Returns
     -------
     Panel
+        With a line at 0, and for shares a dotted line at 90 % with the time that reaches it.
     """
     ink = margin_ink(traces, traces.frames.size, time, y, palette)
     entries = [
@@ -252,11 +288,6 @@ def margin_panel(
     return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
 
 
-def line_height(y: Axis, height: float, points: float) -> float:
-    """Return a line of text in the units of an axis, of a panel `height` millimetres high."""
-    return 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
-
-
 def _line_at_share(
     traces: MarginTraces, y: Axis, height: float, points: float, palette: Palette
 ) -> Level:
@@ -269,131 +300,3 @@ def _line_at_share(
     below = REACHED - 0.95 * line_height(y, height, points)
     # At the left, where the hard margin is far below.
     return Level(REACHED, palette.muted, words, "dotted", label_at=below, align="left")
-
-
-def math_label(label: str) -> str:
-    r"""Return a reference margin's label as mathtext.
-
-    >>> math_label("gamma_gl / 2")
-    '$\\gamma_{\\mathrm{gl}}$ / 2'
-    """
-    text = re.sub(
-        r"(?<![A-Za-z])gamma_(\w+)", lambda match: f"$\\gamma_{{\\mathrm{{{match[1]}}}}}$", label
-    )
-    return re.sub(r"(?<![A-Za-z\\])gamma(?![A-Za-z_])", r"$\\gamma$", text)
-
-
-def raised_powers(text: str) -> str:
-    """Write powers of ten in a text as mathtext.
-
-    >>> raised_powers("holds except with probability 10^-6")
-    'holds except with probability $10^{-6}$'
-    """
-    return re.sub(r"10\^(-?\d+)", r"$10^{\1}$", text)
-
-
-def arrow(value: float, y: Axis) -> str:
-    """Return the arrow before the name of a line beyond the frame; "" for others."""
-    if y.low <= value <= y.high:
-        return ""
-    return "$\\uparrow$ " if value > y.high else "$\\downarrow$ "
-
-
-def label_heights(values: Sequence[float], y: Axis, line: float) -> list[float]:
-    """Return the feet of the labels of lines, given from the top down, none on its own line.
-
-    A label is above its line, or below where the frame or the label before leaves no room.
-
-    >>> label_heights([0.95, 0.5], Axis(0.0, 1.0, (), ""), 0.1)
-    [0.845, 0.512]
-    """
-    feet, ceiling = [], y.high - line
-    for value in values:
-        foot = value + 0.12 * line
-        if foot > ceiling and value <= y.high:
-            foot = value - 1.05 * line
-        feet.append(max(min(foot, ceiling), y.low))
-        ceiling = feet[-1] - line
-    return feet
-
-
-def reference_levels(
-    references: Sequence[ReferenceMargin], y: Axis, height: float, points: float, palette: Palette
-) -> tuple[Level, ...]:
-    """Return lines with their brackets, and labels off the lines and off one another.
-
-    Parameters
-    ----------
-    references, y, height, points, palette
-        As of `margin_panel`; `height` is that of the panel in millimetres.
-
-    Returns
-    -------
-    tuple of Level
-        A line beyond the frame has its label at the edge, with an arrow.
-    """
-    scaled = [(one.factor or 0.0, one) for one in references if one.is_drawable]
-    scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
-    levels: list[Level] = []
-    values = [factor * one.bracket.value for factor, one in scaled]
-    heights = label_heights(values, y, line_height(y, height, points))
-    for (factor, one), value, label_at in zip(scaled, values, heights, strict=True):
-        bracket = one.bracket
-        words = arrow(value, y) + math_label(one.reference.label)
-        if not bracket.certified:
-            words += f" ({raised_powers(one.certainty)})"
-        low, high = sorted((factor * bracket.lower, factor * bracket.upper))
-        colour = reference_colour(one.reference.name, palette)
-        levels.append(Level(value, colour, words, "dashed", low, high, label_at))
-    return tuple(levels)
-
-
-# ------------------------------------------ landmarks of curves, such as 2/eta beside the sharpness
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class PlacedLandmark:
-    """A landmark of the curve `position`; `near` enough to its values to be on the axis."""
-
-    position: int
-    landmark: Landmark
-    near: bool
-
-
-def landmarks_of(
-    run: Run, names: Sequence[str], curves: Sequence[Array]
-) -> tuple[PlacedLandmark, ...]:
-    """Return the landmarks of curves (T,) by their names; none of a curve without a value."""
-    landmarks = []
-    for k, (name, values) in enumerate(zip(names, curves, strict=True)):
-        landmark = observable_of(name).landmark
-        one = None if landmark is None else landmark(run)
-        finite = values[np.isfinite(values)]
-        if one is not None and finite.size:
-            landmarks.append(PlacedLandmark(k, one, one.value <= REACH * float(finite.max())))
-    return tuple(landmarks)
-
-
-def landmark_levels(
-    placed: Sequence[tuple[Landmark, float, str]], y: Axis, height: float, points: float
-) -> tuple[Level, ...]:
-    """Return dashed lines at heights on an axis, in their colours, with their names.
-
-    `height` is that of the panel in millimetres. A line beyond the frame has its name at the edge,
-    with an arrow.
-    """
-    by_height = sorted((one for one in placed if np.isfinite(one[1])), key=lambda one: -one[1])
-    room = line_height(y, height, points)
-    heights = label_heights([place for _, place, _ in by_height], y, room)
-    return tuple(
-        Level(
-            place,
-            colour,
-            arrow(place, y) + landmark.tex,
-            "dashed",
-            label_at=label_at,
-            meaning=landmark.value,
-        )
-        for (landmark, place, colour), label_at in zip(by_height, heights, strict=True)
-    )

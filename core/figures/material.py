@@ -1,4 +1,4 @@
-"""Material of figures and films: all that the panels of some runs show, computed once."""
+"""Material of figures, films and pages: all that the panels of some runs show, computed once."""
 
 from __future__ import annotations
 
@@ -19,29 +19,20 @@ from core.figures.margin_curves import (
     margin_panel,
     margin_traces,
 )
-from core.figures.neurons import (
-    Track,
-    follow_nodes,
-    neurons_ink,
-    neurons_panel,
-    track,
-    trail_frames,
-)
-from core.figures.node_panels import KINDS as WAVES
-from core.figures.node_panels import Chosen, WavePanel, sorted_ink, sorted_panel, value_axis
+from core.figures.neurons import neurons_ink, neurons_panel
 from core.figures.options import FigureOptions, Region
 from core.figures.palette import Palette, with_opacity
 from core.figures.predictor import PredictorPanel, widen
 from core.figures.primitives import Axis as PanelAxis
 from core.figures.primitives import Box, Dots, Marker, Panel, PanelContent
+from core.figures.sorted_panel import Chosen, sorted_ink, sorted_panel, value_axis
 from core.figures.ticks import with_range
 from core.figures.time_axis import Across, Moments, TimeAxis, horizontal_axis, moments, time_axis
-from core.figures.trace_panels import (
-    TracePanel,
-    curves_panels,
-    line,
-    spectrum_panels,
-)
+from core.figures.trace_panels import TracePanel, line
+from core.figures.trace_values import curves_panels, spectrum_panels
+from core.figures.tracks import Track, follow_nodes, track, trail_frames
+from core.figures.wave_panel import KINDS as WAVES
+from core.figures.wave_panel import WavePanel
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES
 from core.observables.projection import Projection, checked_projection
@@ -54,9 +45,11 @@ FAINT = 0.3  # opacity of curves after the present moment, as on the screen
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class PanelData:
-    """Tracks, traces, axes and moments of the panels of some runs.
+    """Tracks, traces, axes and moments of the panels of some runs, a row each.
 
-    `lasts` are the last frames; tracks, traces and axes of panels that are not shown are left out.
+    `lasts` are the last frames, and `moment_frames` those of the moments that sorted values show.
+    `axes` are the vertical ones of margins and sorted values, and `chosen` the masks (m,) of
+    selected neurons, None without a selection. Parts of panels that are not shown are left out.
     """
 
     runs: tuple[Run, ...]
@@ -82,7 +75,10 @@ class PanelData:
         return self.chosen[row] if row < len(self.chosen) else None
 
     def predictor(self, row: int) -> PredictorPanel:
-        """Return the predictor of a run, on the chosen coordinates."""
+        """Return the predictor of a run on the coordinates of the figure's plane.
+
+        A plane that is not one of two coordinates has none: the predictor is on the first two.
+        """
         plane, region = self.shown.plane, self.shown.view.region(row, "predictor")
         first, second = (plane if plane.kind == "coordinates" else COORDINATES).numbers
         run, last = self.runs[row], self.lasts[row]
@@ -105,7 +101,7 @@ class PanelData:
         row : int
             Row of the run.
         kind : str
-            A name of EVERY_PANEL that was gathered.
+            A name of EVERY_PANEL; its material must be computed.
         letter : str
             Letter, "" for none.
         box : Box
@@ -129,7 +125,7 @@ class PanelData:
         return self.shown.view.rest and self.lasts[row] < self.runs[row].frames - 1
 
     def _with_rest(self, panel: Panel, row: int) -> PanelContent:
-        """Return the ink of a panel of curves at the last frame, with the later part faint."""
+        """Return the content of a panel up to the last frame, and faint curves after it."""
         full, now = panel.ink, self.ink(panel, self.lasts[row], ())
         later = [replace(one, colours=with_opacity(one.colours, FAINT)) for one in full.curves]
         # The ring is drawn as on the screen, also if the moment is later.
@@ -237,7 +233,7 @@ class PanelData:
         Parameters
         ----------
         panel : Panel
-            Panel of `panel`.
+            Panel that the method `panel` returned.
         index : int
             Frame; for neurons one of the track's frames.
         data : sequence of Dots
@@ -280,7 +276,31 @@ def compute_panel_data(
     options: FigureOptions,
     stops: Sequence[NDArray[np.int64]] | None = None,
 ) -> PanelData:
-    """Compute what panels show of runs up to the frames `lasts`; a film shows `stops`."""
+    """Compute what panels show of runs.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs, a row each.
+    panels : sequence of str
+        Names of EVERY_PANEL; the material of other panels is left out.
+    lasts : sequence of int
+        Last frame of each run.
+    options : FigureOptions
+        Colours, plane, contents, and options of each run.
+    stops : sequence of array (F,), optional
+        Increasing frames of each run at which a film or a page shows the neurons; by default those
+        of a trail (`trail_frames`). With these frames no curve goes on after the last frame.
+
+    Returns
+    -------
+    PanelData
+
+    Raises
+    ------
+    InputError
+        A run does not have the plane of the options.
+    """
     view, palette = options.view, options.palette
     chosen = tuple(_mask(run, nodes) for run, nodes in zip(runs, options.selected, strict=False))
     time = time_axis(runs, lasts)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import final
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.figures.camera import sample_frames, signed_root, smooth_reach, unit_power
+from core.figures.camera import signed_root
 from core.figures.numbers import linear_ticks, math_number
 from core.figures.palette import (
     Palette,
@@ -33,163 +31,21 @@ from core.figures.primitives import (
     Panel,
     PanelContent,
 )
-from core.figures.rays import (
-    Rays,
-    include_rays,
-    ray_curves,
-    ray_dots,
-    ray_entries,
-    ray_words,
-    rays_of,
-)
+from core.figures.rays import include_rays, ray_curves, ray_dots, ray_entries, ray_words
 from core.figures.ticks import with_range
+from core.figures.tracks import Track, trail
 from core.numbers import number_text
 from core.observables.node_coordinates import unit_rows
-from core.observables.nodes import outer_classes, outer_signs
 from core.observables.projection import Projection
-from core.observables.registry import OBSERVABLES
 
-LONGEST_TRAIL = 128
-# Points of all trails together, so that a PDF of thousands of neurons opens quickly.
-MOST_POINTS = 100_000
-SHORTEST_TRAIL = 12
-DATA_REACH = 0.84  # position of the data's corner, as a fraction of the panel's half width
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Track:
-    """Neurons at some frames of a run: frames (F,), points (F, m, 2), kinds and norms (F, m).
-
-    A neuron's kind is its class, 1 where alpha_j > 0 of two, and `classes` where its outer weights
-    are 0. Points and `extent` are in units of 10^power, so that late runs need no long tick texts;
-    `extents` (F,) are log10 of the largest coordinate of each frame, in the run's own units.
-    """
-
-    frames: NDArray[np.int64]
-    points: Array
-    kinds: NDArray[np.int64]
-    norms: Array
-    power: int
-    extent: float
-    extents: Array
-    classes: int = 2
-    inner: bool = True  # neurons have inner weights
-    chosen: NDArray[np.bool_] | None = None  # selected neurons, (m,); the others are dim
-    pinned: tuple[int, ...] = ()
-    directed: bool = False  # points are v_j/|v_j|
-    rooted: bool = False  # axes show signed roots; `points` does not
-    rays: Rays | None = None  # for directions: the extremal vectors, if any
-
-
-def longest_trail(m: int) -> int:
-    """Return the most points of a trail: LONGEST_TRAIL, and fewer for many neurons."""
-    return int(np.clip(MOST_POINTS // max(m, 1), SHORTEST_TRAIL, LONGEST_TRAIL))
-
-
-def trail_frames(last: int, m: int) -> NDArray[np.int64]:
-    """Return evenly spaced frames from 0 to `last`, as many as a trail of m neurons has points."""
-    count = min(longest_trail(m), last + 1)
-    return np.unique(np.linspace(0, last, count).round().astype(np.int64))
-
-
-def trail(size: int, until: int, m: int) -> NDArray[np.int64]:
-    """Return the positions of a track's frames that make a trail.
-
-    The stride depends on the whole track only, so that a growing trail keeps its points.
-
-    Parameters
-    ----------
-    size : int
-        Number of the track's frames.
-    until : int
-        Last position of the trail.
-    m : int
-        Number of neurons.
-
-    Returns
-    -------
-    array (k,)
-        Increasing positions, `until` the last.
-    """
-    stride = math.ceil(size / longest_trail(m))
-    return np.append(np.arange(0, until, stride, dtype=np.int64), until)
-
-
-def track(
-    projection: Projection,
-    frames: NDArray[np.int64],
-    directed: bool = False,
-    rooted: bool = False,
-) -> Track:
-    """Compute the neurons of a run on a plane.
-
-    Parameters
-    ----------
-    projection, frames : Projection, array (F,)
-        Run and plane, and increasing frames.
-    directed, rooted : bool
-        True for v_j/|v_j| in place of |a_j| v_j; True for axes that show signed roots.
-
-    Returns
-    -------
-    Track
-    """
-    run = projection.run
-    points, kinds, norms, classes = [], [], [], int(run.dataset.classes)
-    for index in frames.tolist():
-        if directed:
-            points.append(np.asarray(projection.directions(index), dtype=np.float64))
-        else:
-            with np.errstate(over="ignore"):
-                factor = np.exp(run.network.degree * run.rho[index])
-                points.append(factor * projection.weights(index))
-        # The present sign, not the first one: up to 43 % of the neurons of Figure 1 have changed
-        # theirs by t = 1000 (docs/theory.md, 3.6).
-        kinds.append(np.where(outer_signs(run, index) == 0, classes, outer_classes(run, index)))
-        norms.append(OBSERVABLES["relative_norm"].value_at(run, index))
-    # The abstract head and kernel predictors have no inner weights: their positions are NaN.
-    inner = not np.isnan(np.array(points)).all()
-    if directed:  # a neuron of length 0 has no direction, and a gap in its trail
-        kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
-        one = np.ones(frames.size)
-        places = np.array(points)
-        track = Track(frames, places, kind, norm, 0, 1.0, 0.0 * one, classes, inner, directed=True)
-        return replace(track, rays=rays_of(projection))
-    # Late neurons exceed float64: show them at the rim instead of nowhere.
-    finite = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
-    extents = np.abs(finite).max(axis=(1, 2))
-    extent = float(extents.max())
-    with np.errstate(divide="ignore"):
-        logs = np.log10(extents)
-    power = unit_power(float(logs.max()))
-    scale = 10.0**-power
-    kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
-    scaled_points, reach = finite * scale, extent * scale
-    return Track(
-        frames, scaled_points, kind, norm, power, reach, logs, classes, inner, rooted=rooted
-    )
-
-
-def follow_nodes(nodes: Track, position: int) -> Track:
-    """Return a track as the camera that follows the neurons sees it at one of its frames."""
-    if nodes.directed or nodes.rooted:  # with ranges of the whole run
-        return nodes
-    log10_extent = smooth_reach(
-        nodes.extents[sample_frames(position, nodes.frames.size, nodes.frames.size)],
-        float(nodes.extents[position]),
-    )
-    if not math.isfinite(log10_extent):
-        return nodes
-    power = unit_power(log10_extent)
-    scale, extent = 10.0 ** (nodes.power - power), 10.0 ** (log10_extent - power)
-    return replace(nodes, points=nodes.points * scale, power=power, extent=extent)
+DATA_REACH = 0.84  # largest coordinate of the scaled data, as a fraction of that of the neurons
 
 
 def data_factor(nodes: Track, projection: Projection) -> float:
-    """Return the factor of the data that makes them reach as far as the neurons.
+    """Return the factor of the data that makes them reach DATA_REACH as far as the neurons.
 
-    It has three digits, and is 1 if either has no extent.
+    It is in units of 10^power of the track, with three digits. It is 1 beside directions, and if
+    the data or the neurons have no extent.
     """
     # Corners are at +-1/sqrt(d) and late neurons at up to 28 (Figure 1): unscaled, the data are a
     # dot.
@@ -213,14 +69,43 @@ def factor_text(factor: float) -> str:
 
 
 def spread(values: Array, nodes: Track) -> Array:
-    """Return coordinates as places on the axes of a track, in the same shape."""
+    """Return coordinates as places on the axes of a track.
+
+    Parameters
+    ----------
+    values : array
+        Coordinates of any shape.
+    nodes : Track
+        Its `rooted` decides.
+
+    Returns
+    -------
+    array
+        Of the same shape: sign(x) sqrt |x| on axes of signed roots, otherwise the values.
+    """
     return signed_root(values) if nodes.rooted else values
 
 
 def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Track) -> list[Dots]:
-    """Return a marker for every distinct place and label, larger where more examples lie.
+    """Return the data on the plane of the neurons.
 
-    Places are multiplied by `factor`, in the units of the track `nodes`.
+    Parameters
+    ----------
+    projection : Projection
+        Run and plane.
+    factor : float
+        Factor of the coordinates (`data_factor`).
+    palette : Palette
+        Colours.
+    nodes : Track
+        Track of the neurons. Beside directions the data are x/|x|; axes of signed roots show their
+        signed roots.
+
+    Returns
+    -------
+    list of Dots
+        Dots of each class that has examples, a marker for each distinct place: a cross for the
+        first of two classes, otherwise a plus. Areas grow with the root of the number of examples.
     """
     result, run = [], projection.run
     inputs = unit_rows(run.dataset.x)[0] if nodes.directed else run.dataset.x
@@ -242,17 +127,24 @@ def data_dots(projection: Projection, factor: float, palette: Palette, nodes: Tr
 
 
 def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette) -> PanelContent:
-    """Return the trails up to a position of a track; the weakest neurons are drawn first.
+    """Return trails and neurons up to a position of a track; the weakest are drawn first.
 
     Parameters
     ----------
-    nodes, until, data, palette
-        Track, last position of the trails, dots drawn between trails and neurons, and colours.
+    nodes : Track
+        Neurons of the run.
+    until : int
+        Last position of the trails among the track's frames, where the neurons are.
+    data : sequence of Dots
+        Dots of the data, drawn between trails and neurons.
+    palette : Palette
+        Colours.
 
     Returns
     -------
     PanelContent
-        With a note if all neurons are 0, or have no inner weights.
+        Pinned neurons have a thin trail on top, and a ring with their number. A note says if all
+        neurons are 0, or have no inner weights.
     """
     last, m = spread(nodes.points[until], nodes), nodes.points.shape[1]
     strength = np.nan_to_num(nodes.norms[until], nan=0.0)
@@ -290,9 +182,21 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
 
 
 def sizes(strength: Array, m: int) -> tuple[Array, Array]:
-    """Return widths of trails in points and areas of neurons in square points, both (m,).
+    """Return widths of trails and areas of neurons, linear in sqrt(strength).
 
-    They are linear in sqrt(strength), `strength` (m,) in [0, 1].
+    Parameters
+    ----------
+    strength : array (m,)
+        Norms of the neurons relative to the largest, in [0, 1].
+    m : int
+        Number of neurons; beyond 16, widths and areas shrink as it grows.
+
+    Returns
+    -------
+    widths : array (m,)
+        In points.
+    areas : array (m,)
+        In square points.
     """
     # Up to 16 neurons at full width; beyond, the total ink grows only with sqrt(m).
     crowd = min(1.0, 4.0 / math.sqrt(m))
@@ -303,9 +207,21 @@ def sizes(strength: Array, m: int) -> tuple[Array, Array]:
 def rings_of(
     x: Array, y: Array, nodes: Sequence[int], palette: Palette
 ) -> tuple[Dots, tuple[Label, ...]]:
-    """Return a ring around each pinned neuron, and its number.
+    """Return a ring around each pinned neuron, and its number beside it.
 
-    `x` and `y` (k,) are the places of the k `nodes`.
+    Parameters
+    ----------
+    x, y : array (k,)
+        Places of the neurons on the axes.
+    nodes : sequence of int
+        Numbers of the k neurons, from 0.
+    palette : Palette
+        Rings and numbers have the colour of text.
+
+    Returns
+    -------
+    rings : Dots
+    names : tuple of Label
     """
     clear = np.tile(rgba(palette.foreground, 0.0), (len(nodes), 1))
     areas, ink = np.full(len(nodes), 34.0), palette.foreground
@@ -376,10 +292,30 @@ def neurons_frame(
     palette: Palette,
     unscaled: Sequence[Dots] | None = None,
 ) -> tuple[Axis, Axis, KeyEntry, tuple[Dots, ...]]:
-    """Return the axes of a track and its data, the key's entry, and the data's dots.
+    """Return the axes of the neurons' panel, the entry of its key, and the data's dots.
 
-    `unscaled` are the dots at a factor of 1, of a track without signed roots: made once for many
-    frames.
+    Parameters
+    ----------
+    box : Box
+        Box of the panel in millimetres: a unit is equally long on both axes.
+    nodes : Track
+        Neurons; its extent and the data's set the ranges, which are symmetric about 0.
+    projection : Projection
+        Run and plane.
+    palette : Palette
+        Colours.
+    unscaled : sequence of Dots, optional
+        Dots of the data at a factor of 1, made once for many frames; only for a track without
+        signed roots.
+
+    Returns
+    -------
+    x, y : Axis
+        Axes in units of 10^power of the track, which their labels state.
+    key : KeyEntry
+        Markers of the data, and their factor in the run's own units.
+    data : tuple of Dots
+        Dots of the data, scaled by `data_factor`.
     """
     factor = data_factor(nodes, projection)
     if unscaled is None:

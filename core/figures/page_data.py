@@ -19,9 +19,7 @@ from core.figures.film import frames_shown
 from core.figures.kernel_panel import KIND as KERNEL
 from core.figures.labels import headings, titles
 from core.figures.material import SORTED, PanelData, compute_panel_data
-from core.figures.neurons import longest_trail, sizes
-from core.figures.node_panels import KINDS as WAVES
-from core.figures.node_panels import node_waves, places_of
+from core.figures.neurons import sizes
 from core.figures.numbers import math_text
 from core.figures.options import FigureOptions
 from core.figures.page_encoding import (
@@ -38,7 +36,11 @@ from core.figures.page_kernel import NUMBERS as KERNEL_NUMBERS
 from core.figures.palette import DARK, LIGHT, Palette, css, dim_colours, kind_colours
 from core.figures.primitives import plain
 from core.figures.scene import footer, letter_of
+from core.figures.sorted_panel import places_of
 from core.figures.time_axis import time_axis
+from core.figures.tracks import longest_trail
+from core.figures.wave_panel import KINDS as WAVES
+from core.figures.wave_panel import node_waves
 from core.numbers import time_text
 from core.observables.fourier import is_modular_addition
 from core.observables.registry import OBSERVABLES
@@ -74,7 +76,18 @@ class Pages:
         return self.material, self.dark
 
     def stops(self, row: int) -> Frames:
-        """Return the frames of a run that are shown, in order, each once."""
+        """Return the frames of a run that are shown.
+
+        Parameters
+        ----------
+        row : int
+            Row of the run.
+
+        Returns
+        -------
+        array (S,)
+            Increasing frames, each once.
+        """
         return np.unique(self.frames[row])
 
     def letter(self, row: int, kind: str) -> str:
@@ -84,10 +97,22 @@ class Pages:
 
 
 def frames_of(runs: Sequence[Run], max_frames: int) -> tuple[Frames, ...]:
-    """Return the frame of each run at each moment of a page, at most `max_frames` moments.
+    """Return the frame of each run at each moment of a page.
 
-    A single run shows its own frames, thinned. Several show their last frames at moments that pass
-    evenly on the axis of time.
+    A single run shows its own frames, thinned. Several runs have moments that are evenly spaced on
+    the axis of time, at which each shows its last frame so far.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs.
+    max_frames : int
+        Most moments; the longest run may have fewer frames.
+
+    Returns
+    -------
+    tuple of array (moments,)
+        Frames of each run, which never decrease.
     """
     lasts = [run.frames - 1 for run in runs]
     count = min(max_frames, max(lasts) + 1)

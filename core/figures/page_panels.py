@@ -14,24 +14,16 @@ from core.figures.bounds import bound_at_frames
 from core.figures.kernel_panel import KIND as KERNEL
 from core.figures.margin_curves import CURVES, MarginTraces
 from core.figures.material import SORTED, PanelData
-from core.figures.neurons import data_dots, data_factor, follow_nodes, neurons_frame
-from core.figures.node_panels import KINDS as WAVES
-from core.figures.node_panels import wave_inks
+from core.figures.neurons import data_dots, data_factor, neurons_frame
 from core.figures.page_encoding import encode_floats, encode_integers, pieces
 from core.figures.page_kernel import describe_cosines, describe_matrix, page_kernel
 from core.figures.palette import DARK, LIGHT, Palette, css, dim_colours
-from core.figures.primitives import (
-    Axis,
-    Box,
-    Curves,
-    Dots,
-    Level,
-    Panel,
-    TimeKey,
-    plain,
-)
+from core.figures.primitives import Axis, Box, Curves, Dots, Level, Panel, TimeKey, plain
 from core.figures.rays import Rays, ray_curves, ray_words
 from core.figures.trace_panels import Traces, words_of
+from core.figures.tracks import follow_nodes
+from core.figures.wave_panel import KINDS as WAVES
+from core.figures.wave_panel import wave_inks
 from core.numbers import number_text
 from core.observables.fourier import is_modular_addition
 

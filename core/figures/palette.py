@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import final
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,10 +19,9 @@ Floats = NDArray[np.float64]
 VERMILION = "#d55e00"
 BLUE = "#0072b2"
 DIM = 0.82  # blend towards the background while other neurons are selected
-CROWD = 24  # examples of a class beyond which their marks are small
+CROWD = 24  # marks of a class beyond which they are small
 # Both leave a contrast of 3 : 1, WCAG's for graphics, to the background, and to the map of f.
 MARK_OPACITY, DEEPER = 0.9, 0.4  # the latter: share of the foreground in the colours on a map
-FILM_COLOURS, FILM_SHADES = 255, 14  # of a GIF: colours at most, and shades per class
 # viridis at 0, 1/16, ..., 1; linear interpolation is within 2 of 255 of the full table.
 VIRIDIS = np.frombuffer(
     bytes.fromhex(
@@ -39,11 +37,11 @@ VIRIDIS = np.frombuffer(
 class Palette:
     """Colours as "#rrggbb".
 
-    `weak` and `strong` say how far the palest and the strongest neuron lie from the class colour,
-    towards the background and towards `extreme`; `time` is the part of viridis that is used, from
-    the earliest to the latest moment, and `order` that of lines from the least to the largest
-    setting; both have 3 to 1 against the background at least; `references` are the colours of
-    curves that belong to no class, and `lines` those of reference margins (core.figures.palette).
+    `weak` and `strong` are the shares of the way from the class colour to the background and to
+    `extreme`, at the palest and the strongest neuron. `time` is the part of viridis from the
+    earliest to the latest moment, and `order` that of lines from the least to the largest setting;
+    their contrast to the background is at least 3 : 1. `references` are the colours of curves that
+    belong to no class, and `lines` those of reference margins (core.figures.reference_colours).
     """
 
     name: str
@@ -103,8 +101,20 @@ PALETTES = {palette.name: palette for palette in (LIGHT, DARK)}
 
 
 def rgb(colour: str) -> Floats:
-    """Return red, green and blue of "#rrggbb", each 0 to 255.
+    """Return red, green and blue of a colour.
 
+    Parameters
+    ----------
+    colour : str
+        "#rrggbb".
+
+    Returns
+    -------
+    array (3,)
+        0 to 255.
+
+    Examples
+    --------
     >>> rgb("#d55e00").tolist()
     [213.0, 94.0, 0.0]
     """
@@ -112,7 +122,24 @@ def rgb(colour: str) -> Floats:
 
 
 def rgba(colour: str, alpha: float = 1.0) -> Colours:
-    """Return a colour "#rrggbb" as one RGBA row, (4,), `alpha` from 0 to 1."""
+    """Return a colour with its opacity as one RGBA row.
+
+    Parameters
+    ----------
+    colour : str
+        "#rrggbb".
+    alpha : float
+        Opacity, 0 to 1.
+
+    Returns
+    -------
+    array (4,) of uint8
+
+    Examples
+    --------
+    >>> rgba("#d55e00", 0.2).tolist()
+    [213, 94, 0, 51]
+    """
     return _bytes(rgb(colour), alpha)
 
 
@@ -246,20 +273,57 @@ def mark_colour(colour: str, palette: Palette, on_map: bool = False) -> Colours:
 
 
 def mark_areas(counts: ArrayLike) -> Floats:
-    """Return the areas (k,) in square points of a class's marks, of `counts` (k,) examples each."""
+    """Return the areas of a class's marks, which grow with the root of their examples' number.
+
+    Parameters
+    ----------
+    counts : array (k,)
+        Number of examples at each mark.
+
+    Returns
+    -------
+    array (k,)
+        Square points, 6 to 60; smaller marks for a class with more than CROWD.
+    """
     counts_ = np.asarray(counts, dtype=np.float64)
     return np.clip((6.0 if counts_.size > CROWD else 14.0) * np.sqrt(counts_), 6.0, 60.0)
 
 
 def with_opacity(colours: Colours, opacity: float) -> Colours:
-    """Return colours (k, 4) with the share `opacity` of their opacity."""
+    """Return colours with a share of their opacity.
+
+    Parameters
+    ----------
+    colours : array (k, 4) of uint8
+        RGBA rows, which are not changed.
+    opacity : float
+        Factor of their opacity, 0 to 1.
+
+    Returns
+    -------
+    array (k, 4) of uint8
+        RGBA rows.
+    """
     result = colours.copy()
     result[..., 3] = np.round(opacity * result[..., 3])
     return result
 
 
 def dim_colours(colours: ArrayLike, palette: Palette) -> Colours:
-    """Return colours (k, 4) of neurons that are not selected: most of the way to the background."""
+    """Return the colours of neurons that are not selected: most of the way to the background.
+
+    Parameters
+    ----------
+    colours : array (k, 4)
+        RGBA rows of the neurons, 0 to 255.
+    palette : Palette
+        Its background is used.
+
+    Returns
+    -------
+    array (k, 4) of uint8
+        RGBA rows of the same opacity.
+    """
     rows = np.array(colours, dtype=np.float64)
     rows[:, :3] += DIM * (rgb(palette.background) - rows[:, :3])
     return np.rint(rows).astype(np.uint8)
@@ -291,9 +355,19 @@ def run_colour(shade: float, palette: Palette) -> str:
 
 
 def time_colours(fractions: ArrayLike, palette: Palette) -> Colours:
-    """Return RGBA rows (k, 4) of moments (k,), 0 the earliest and 1 the latest.
+    """Return the colours of moments; the latest stands out most from the background.
 
-    The latest stands out most from the background.
+    Parameters
+    ----------
+    fractions : array (k,)
+        Moments, 0 the earliest and 1 the latest.
+    palette : Palette
+        Its part of viridis is used.
+
+    Returns
+    -------
+    array (k, 4) of uint8
+        RGBA rows.
     """
     return _viridis(fractions, palette.time)
 
@@ -304,64 +378,3 @@ def _viridis(fractions: ArrayLike, part: tuple[float, float]) -> Colours:
     clipped = np.clip(np.asarray(fractions, dtype=np.float64), 0.0, 1.0)
     knots = np.linspace(0.0, 1.0, len(VIRIDIS))
     return _bytes(_ramp(first + (last - first) * clipped, knots, VIRIDIS.astype(np.float64)))
-
-
-def film_colours(palette: Palette) -> Colours:
-    """Return the colours of a GIF, at most FILM_COLOURS RGB rows.
-
-    Pure ones come first, then three blends of each with the background, for antialiased edges.
-    """
-    # Squared, as shades depend on the square root of the norm: evenly spaced shades.
-    norms = np.linspace(0.0, 1.0, FILM_SHADES) ** 2
-    names = ("background", "foreground", "muted", "grid", "negative", "positive")
-    pure = [rgb(getattr(palette, name)) for name in names]
-    # Colours of margin curves and reference margins.
-    pure += [rgb(colour) for colour in (*palette.references[:2], *palette.lines)]
-    pure += [*node_colours(-np.ones(FILM_SHADES), norms, palette)[:, :3].astype(np.float64)]
-    pure += [*node_colours(np.ones(FILM_SHADES), norms, palette)[:, :3].astype(np.float64)]
-    pure += [
-        *time_colours(np.linspace(0.0, 1.0, 2 * FILM_SHADES - 6), palette)[:, :3].astype(np.float64)
-    ]
-    colours = np.array(pure)
-    background = rgb(palette.background)
-    blends = [background + share * (colours[1:] - background) for share in (0.75, 0.5, 0.25)]
-    # Finer steps to the background for letters, which consist of edges.
-    greys = [
-        background + share * (rgb(palette.foreground) - background)
-        for share in (0.125, 0.375, 0.875)
-    ]
-    rounded = np.rint(np.concatenate([colours, *blends, greys])).astype(np.uint8)
-    unique, first = np.unique(rounded, axis=0, return_index=True)
-    ordered: Colours = unique[np.argsort(first)]
-    return ordered[:FILM_COLOURS]
-
-
-# -------------------------------------------------------------------------------- reference margins
-
-# Positions in `Palette.lines`; margins that occur together have different ones.
-REFERENCE_PLACES = {
-    "gamma_gl": 0,
-    "gamma_linear": 1,
-    "parity_population": 2,
-    "wei19_population": 2,
-    "l1_path": 3,
-    "gamma_nc": 4,
-    "leaky_optimum": 4,
-    "gamma_l1": 5,
-    "gamma_star": 0,
-    "gamma_diagonal": 0,
-    "gamma_deep": 0,
-}
-OTHER_PLACES = (3, 4, 5)  # for registered kinds: none of the three that most runs have
-
-
-def reference_colour(name: str, palette: Palette) -> str:
-    """Return the colour of a reference margin's line; an unknown name always has the same.
-
-    >>> from core.figures.palette import LIGHT
-    >>> reference_colour("gamma_gl", LIGHT)
-    '#9a6400'
-    """
-    # Not hash(), which differs between processes.
-    place = REFERENCE_PLACES.get(name, OTHER_PLACES[crc32(name.encode()) % len(OTHER_PLACES)])
-    return palette.lines[place]

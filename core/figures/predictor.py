@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.level_lines import level_lines
 from core.figures.options import Region
 from core.figures.palette import Palette, class_colours, mark_areas, mark_colour, rgb, rgba
 from core.figures.primitives import (
@@ -30,64 +31,7 @@ from core.observables.piecewise import level_segments, lines_of, plane_function
 from core.observables.predictor_values import flat_values, grid_values
 from core.runs import Run
 
-# ---------------------------------------------------------------------------- level lines on a grid
-
 Floats = NDArray[np.float64]
-# Corners of a cell in order, as (row, column), and the edges between them.
-CORNERS = np.array([(0, 0), (0, 1), (1, 1), (1, 0)])
-NEXT = [1, 2, 3, 0]
-
-
-def contour(values: Floats, level: float = 0.0) -> Floats:
-    """Return segments (s, 2, 2) along which values (rows, columns) cross a level, as (column, row).
-
-    Values are taken as linear along the edges of the grid's cells, so that those of a plane are met
-    exactly. Where all four edges of a cell are crossed, its first two are joined.
-
-    >>> contour(np.array([[-1.0, 1.0], [-1.0, 1.0]])).tolist()
-    [[[0.5, 0.0], [0.5, 1.0]]]
-    """
-    v = np.asarray(values, dtype=np.float64) - level
-    is_above = v > 0.0
-    rows = is_above[:-1] ^ is_above[1:]
-    columns = is_above[:, :-1] ^ is_above[:, 1:]
-    # Only the few cells with a crossed edge are processed further.
-    mixed = np.argwhere(rows[:, :-1] | rows[:, 1:] | columns[:-1])
-    corners = mixed[:, None, :] + CORNERS  # (cells, 4, 2)
-    before = v[corners[..., 0], corners[..., 1]]
-    after = before[:, NEXT]
-    crossed = (before > 0.0) != (after > 0.0)
-    share = np.where(crossed, before, 0.0) / np.where(crossed, before - after, 1.0)
-    points = corners + share[..., None] * (corners[:, NEXT] - corners)
-    order = np.argsort(~crossed, axis=1, kind="stable")
-    points = np.take_along_axis(points, order[:, :, None], axis=1)[..., ::-1]
-    return np.concatenate([points[:, :2], points[crossed.sum(axis=1) == 4, 2:]])
-
-
-def level_lines(values: Floats, level: float, x: Axis, y: Axis) -> Floats:
-    """Return the segments of `contour` in the units of two axes.
-
-    Parameters
-    ----------
-    values : array (rows, columns)
-        Values at evenly spaced points of both axes.
-    level : float
-        Level that the values cross.
-    x, y : Axis
-        Axes of the columns and of the rows.
-
-    Returns
-    -------
-    array (s, 2, 2)
-        Ends (x, y) of each segment.
-    """
-    rows, columns = values.shape
-    steps = (x.high - x.low) / (columns - 1), (y.high - y.low) / (rows - 1)
-    return np.asarray((x.low, y.low) + contour(values, level) * steps)
-
-
-# ---------------------------------------------------------------------------------------- the panel
-
 TARGET_AREA = 18.0  # square points
 ROOM = 0.25  # margin around the data, relative to their extent
 LINE_POINTS = 257
@@ -131,9 +75,19 @@ def grid_count(d: int, m: int) -> int:
 
 
 def sign_colours(share: Floats, palette: Palette) -> Floats:
-    """Return colours (rows, columns, 3) of f as shares (rows, columns) of its largest |f|.
+    """Return the colours of f: that of the class, deeper for larger |f|.
 
-    The colour is that of the class, deeper for more.
+    Parameters
+    ----------
+    share : array of any shape
+        f over the largest |f|, in [-1, 1].
+    palette : Palette
+        Colours.
+
+    Returns
+    -------
+    array of shape (..., 3)
+        RGB, 0 to 255; the background where f is 0.
     """
     ground = rgb(palette.background)
     ink = np.where(share[..., None] > 0.0, rgb(palette.positive), rgb(palette.negative))

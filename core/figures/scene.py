@@ -13,18 +13,11 @@ import numpy as np
 
 import core
 from core.errors import InputError
+from core.figures.captions import REAL, SEVERAL, TWO_CLASSES, UNIT, WEIGHTS, captions
 from core.figures.figure_notes import FigureNote, list_notes, mark_notes, number_notes
 from core.figures.labels import headings, settings_line, titles
-from core.figures.layout import (
-    REAL,
-    SEVERAL,
-    TWO_CLASSES,
-    UNIT,
-    WEIGHTS,
-    captions,
-    page,
-)
-from core.figures.margin_curves import math_label
+from core.figures.layout import page
+from core.figures.levels import math_label
 from core.figures.material import PanelData, compute_panel_data
 from core.figures.names import EVERY_PANEL, MOST_ROWS, PANELS, check_sheet
 from core.figures.options import USUAL, FigureOptions, Selected, check_view_options
@@ -51,7 +44,7 @@ def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
 
 
 def choose_panels(panels: Sequence[str], runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the panels that suit some runs: curves for margins if all fit real targets."""
+    """Return the panels that suit some runs: curves in place of margins if all fit real targets."""
     if not all(run.dataset.real for run in runs):
         return tuple(panels)
     return tuple(dict.fromkeys("curves" if name == "margins" else name for name in panels))
@@ -76,8 +69,9 @@ def check_runs(runs: Sequence[Run]) -> None:
 def last_frame(run: Run, until: int | float | None) -> int:
     """Return the last frame to show.
 
-    `until` is a frame's number (int), log10 t (float), or None for all. Raises InputError when the
-    run has no such frame.
+    `until` is a frame's number (int), or log10 t (float) for the last frame at or before that time,
+    at least frame 0; None for the last of the run. Raises InputError for a number that is none of
+    the run's frames, and for NaN.
     """
     count = run.frames
     if until is None:
@@ -135,16 +129,34 @@ def build_scene(
     until: int | float | None = None,
     options: FigureOptions = USUAL,
 ) -> FigureScene:
-    """Build a figure with a row for each of one to ten runs, and a column for each panel.
+    """Build a figure of one to ten runs, a row each, with the same panels side by side.
 
-    It is 180 mm wide for three or four panels. Runs of real targets have curves in place of margins
-    (`choose_panels`). Notes of the options are marked on curves over time, and listed below.
-    `until` is the last frame (int) or the last log10 t (float) shown, None for
-    all. Rotations, norms, margins and colours of time share their scales between the rows;
-    trajectories have a scale of their own.
+    All rows share the axis and the colours of time, and the scales of rotations, norms, margins,
+    curves and singular values. Trajectories have a scale of their own.
 
-    Raises InputError for unknown panels, other numbers of runs, a plane that a run does not have,
-    or a sheet without room for the panels.
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs, each with a frame.
+    panels : sequence of str
+        Names of EVERY_PANEL, each once. Runs of real targets have curves in place of margins
+        (`choose_panels`). More than four panels, or a narrow sheet, need several lines a row.
+    until : int or float, optional
+        Last frame that is shown (int), or its log10 t (float); by default the last of each run.
+    options : FigureOptions
+        Colours, plane, contents, sheet, and options of each run. Notes are marked on curves over
+        time, and listed below.
+
+    Returns
+    -------
+    FigureScene
+        180 mm wide for three panels or more, unless the sheet has a width.
+
+    Raises
+    ------
+    InputError
+        Unknown panels or options, another number of runs, a run without a frame or without the
+        plane, or a sheet without room for the panels.
     """
     check_runs(runs)
     panels = choose_panels(check_panels(panels), runs)
@@ -243,7 +255,10 @@ def key_lines(panel: Panel) -> int:
 
 
 def footer(material: PanelData, by_kind: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """Return the source and the settings of the runs, and the caption of the panels."""
+    """Return the paragraphs below a figure: source and settings, and what the panels show.
+
+    `by_kind` are pairs of a kind's panel letters, such as "a, e", and the kind.
+    """
     runs, options = material.runs, material.shown
     source = titles(runs)[1]
     origin = f"Source: {source}. " if source else ""

@@ -1,21 +1,19 @@
-"""Ticks and scales of axes: linear, logarithmic, twice so or in strips, on screen and paper.
+"""Ticks of axes on screen and paper: of plain numbers, powers, far times, roots and strips.
 
-Texts are those of core.figures.numbers; screens raise their powers and figures set them.
+Texts are those of core.figures.numbers; screens raise their powers, and figures typeset them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
-from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.figures.numbers import linear_ticks, math_number, named_ticks, nice_step
-from core.figures.primitives import LOG, Axis, Strip
+from core.figures.primitives import Axis, Strip
 from core.numbers import power_text
 from core.problem.schedule import coordinate, inverse_coordinate
 
@@ -100,8 +98,20 @@ def multiples(first: int, last: int, max_count: int) -> range:
 
 
 def root_ticks(low: float, high: float, max_ticks: int) -> Ticks:
-    """Return ticks of an axis that shows signed roots, in terms of the quantity.
+    """Return ticks of an axis that shows signed roots of a quantity, in terms of the quantity.
 
+    Parameters
+    ----------
+    low, high, max_ticks : float, float, int
+        As of `TickMaker`; the ends are signed roots.
+
+    Returns
+    -------
+    Ticks
+        Evenly spaced places x, with the text of sign(x) x^2.
+
+    Examples
+    --------
     >>> root_ticks(-1.0, 2.0, 3)
     ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'), (2.0, '4'))
     """
@@ -115,11 +125,12 @@ def power_ticks(low: float, high: float, max_ticks: int) -> Ticks:
     Parameters
     ----------
     low, high, max_ticks : float, float, int
-        As of `TickMaker`.
+        As of `TickMaker`; the ends are log10 of the quantity.
 
     Returns
     -------
     Ticks
+        At whole powers of ten if the range has two, otherwise at round numbers between them.
 
     Examples
     --------
@@ -134,7 +145,24 @@ def power_ticks(low: float, high: float, max_ticks: int) -> Ticks:
 
 
 def log_ticks(low: float, high: float, max_ticks: int) -> Ticks:
-    """Return ticks of an axis that shows log10 of a quantity, round numbers where it is short."""
+    """Return ticks of an axis that shows log10 of a quantity, round numbers where it is short.
+
+    Parameters
+    ----------
+    low, high, max_ticks : float, float, int
+        As of `TickMaker`; the ends are log10 of the quantity.
+
+    Returns
+    -------
+    Ticks
+        Below 1.5 decades at 1 and 3, or at 1, 2 and 5, times powers of ten, or at closer round
+        numbers; otherwise as of `power_ticks`.
+
+    Examples
+    --------
+    >>> [text for _, text in log_ticks(0.0, 1.4, 5)], [text for _, text in log_ticks(0.0, 2.0, 5)]
+    (['1', '3', '10'], ['1', '10', '10^2'])
+    """
     return (_between_powers if 0.0 < high - low < 1.5 else power_ticks)(low, high, max_ticks)
 
 
@@ -164,7 +192,24 @@ def _between_powers(low: float, high: float, max_ticks: int) -> Ticks:
 
 
 def far_times(low: float, high: float, max_ticks: int) -> Ticks:
-    """Return ticks of an axis in the schedule's coordinate, in terms of log10 t."""
+    """Return ticks of an axis in the coordinate u of far schedules, in terms of log10 t.
+
+    Parameters
+    ----------
+    low, high, max_ticks : float, float, int
+        As of `TickMaker`; the ends are u(log10 t) of core.problem.schedule.
+
+    Returns
+    -------
+    Ticks
+        log10 t = 1, 10, 100 and so on, and -4, -2 and 0 unless the axis is too long for these.
+        Evenly spaced log10 t if these are at most 1, or span less than a decade.
+
+    Examples
+    --------
+    >>> [text for _, text in far_times(0.0, 10.0, 5)]
+    ['0', '1', '10', '100', '1000']
+    """
     if not 0.0 < high - low < math.inf:
         return ()
     ends = np.minimum(np.array([low, high]), FARTHEST_TIME)
@@ -185,6 +230,18 @@ def far_times(low: float, high: float, max_ticks: int) -> Ticks:
 def integer_ticks(low: float, high: float, max_ticks: int) -> Ticks:
     """Return ticks of an axis that shows whole numbers.
 
+    Parameters
+    ----------
+    low, high, max_ticks : float, float, int
+        As of `TickMaker`.
+
+    Returns
+    -------
+    Ticks
+        At `whole_numbers`.
+
+    Examples
+    --------
     >>> integer_ticks(-0.5, 2.5, 8)
     ((0.0, '0'), (1.0, '1'), (2.0, '2'))
     >>> integer_ticks(1503.0, 1505.0, 8)
@@ -243,112 +300,10 @@ def needs_logarithm(low: float, high: float) -> bool:
     return high - low > LARGE_RATIO or max(-low, high) > MOST_SPAN
 
 
-# ------------------------------------------------ strips: curves above each other, an axis for each
+# ---------------------------------------------------------------------------------- ticks of strips
 
-Floats = NDArray[np.float64]
-WIDE = 100.0  # ratio of largest to smallest value above which positive curves are shown by log10
-AIR = 0.06  # space above and below a curve, relative to its range
-FLAT = 1e-12  # relative to the larger value: a range of rounding errors only
 MOST_TRIED = 6
 FEW = 3.0  # ticks of a strip of unknown height
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """Least, largest and least positive one of some values; infinities of none.
-
-    >>> Extent(1.0, 2.0, 1.0) | Extent(-3.0, 0.5, 0.5)
-    Extent(low=-3.0, high=2.0, positive=0.5)
-    """
-
-    low: float = math.inf
-    high: float = -math.inf
-    positive: float = math.inf
-
-    def __or__(self, other: Extent) -> Extent:
-        low, positive = min(self.low, other.low), min(self.positive, other.positive)
-        return Extent(low, max(self.high, other.high), positive)
-
-
-def extent_of(values: Floats) -> Extent:
-    """Return the extent of those values that are finite."""
-    finite = values[np.isfinite(values)]
-    if not finite.size:
-        return Extent()
-    positive = float(finite[finite > 0.0].min(initial=math.inf))
-    return Extent(float(finite.min()), float(finite.max()), positive)
-
-
-def stack_strips(
-    extents: Mapping[str, Extent], head: float = 0.0, logarithmic: bool = False
-) -> tuple[Strip, ...]:
-    """Return a strip for each observable, the first on top, over its extent with some air.
-
-    Positive values over several decades are shown by their logarithms.
-
-    Parameters
-    ----------
-    extents : mapping of str to Extent
-        Extents of observables by name.
-    head : float
-        Share of a strip for its title, 0 <= head < 1.
-    logarithmic : bool
-        True for logarithms of all positive values, with ticks in terms of the quantity.
-
-    Returns
-    -------
-    tuple of Strip
-        Each takes 1 of the stack; a single one has the units of its own axis.
-
-    Examples
-    --------
-    >>> risk, angle = stack_strips({"risk": Extent(1e-4, 1.0, 1e-4), "angle": Extent(-1.0, 1.0)})
-    >>> risk.shows, risk.start, angle.shows, angle.heights(np.array([0.0, np.inf])).tolist()
-    ('log', 1.0, 'plain', [0.5, nan])
-    """
-    strips = []
-    for place, (name, extent) in enumerate(extents.items(), start=1):
-        low, high, is_log = extent.low, extent.high, name.startswith(LOG)
-        several = low > 0.0 and high > WIDE * low
-        takes_log = not is_log and extent.positive < math.inf and (logarithmic or several)
-        if takes_log:
-            low, high = math.log10(extent.positive), math.log10(high)
-        shows = "log" if takes_log or (is_log and logarithmic) else "plain"
-        low, high = with_air(low, high) if low <= high else (0.0, 1.0)
-        start = float(len(extents) - place)
-        ends = start, start + 1.0 - head, start + 1.0
-        if len(extents) == 1:
-            ends = low, high, low + (high - low) / (1.0 - head)
-        strips.append(Strip(name, *ends, low, high, shows, takes_log))
-    return tuple(strips)
-
-
-def stack_limits(strips: Sequence[Strip]) -> tuple[float, float]:
-    """Return the lower and the upper end of a stack."""
-    return (strips[-1].start, strips[0].end) if strips else (0.0, 1.0)
-
-
-def strip_room(strips: Sequence[Strip], place: int) -> tuple[float, float]:
-    """Return the heights between which the lines of a strip may be: ends of the stack are open.
-
-    >>> strip_room(stack_strips({"a": Extent(0.0, 1.0), "b": Extent(0.0, 1.0)}), 0)
-    (1.0, inf)
-    """
-    strip, last = strips[place], len(strips) - 1
-    return strip.start if place < last else -math.inf, strip.top if place else math.inf
-
-
-def with_air(low: float, high: float) -> tuple[float, float]:
-    """Return the ends of an axis for values from `low` to `high`.
-
-    >>> with_air(0.0, 1.0), with_air(4.0, 4.0), with_air(0.0, 0.0)
-    ((-0.06, 1.06), (2.0, 6.0), (-0.5, 0.5))
-    """
-    span, size = high - low, max(abs(low), abs(high))
-    flat = span <= max(FLAT * size, 1.0 / FARTHEST)
-    air = (0.5 * size or 0.5) if flat else AIR * span
-    return low - air, high + air
 
 
 def _visible_ticks(shows: str, low: float, high: float, max_ticks: int) -> Ticks:
@@ -374,7 +329,8 @@ def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -
 
     Examples
     --------
-    >>> strip_ticks(stack_strips({"angle": Extent(-1.0, 1.0)}), -1.1, 1.1, 3.0)
+    >>> angle = Strip("angle", start=-1.1, top=1.1, end=1.1, low=-1.1, high=1.1)
+    >>> strip_ticks((angle,), -1.1, 1.1, 3.0)
     ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'))
     """
     ticks: list[tuple[float, str]] = []

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.bounds import bound_at_frames, bounds_beside, end_label, predicted_curves
-from core.figures.margin_curves import PlacedLandmark, landmark_levels, landmarks_of, line_height
+from core.figures.bounds import bound_at_frames, end_label
+from core.figures.levels import PlacedLandmark, landmark_levels, line_height
 from core.figures.names import POINTS
 from core.figures.numbers import math_words
 from core.figures.options import PLAIN, BoundCurve, ViewOptions
@@ -30,25 +29,10 @@ from core.figures.primitives import (
     TimeKey,
     plain,
 )
-from core.figures.ticks import (
-    Extent,
-    extent_of,
-    stack_limits,
-    stack_strips,
-    strip_room,
-    with_air,
-    with_range,
-)
-from core.figures.time_axis import Across, keys_of
-from core.observables.registry import is_loop_number, observable_of, title_with_unit
-from core.observables.spectrum import has_inner, log10_singular_values
-from core.runs import Run
+from core.figures.strips import strip_room
+from core.figures.time_axis import Across
+from core.observables.registry import is_loop_number, title_with_unit
 
-# Twice the resolution of a column; values of the spectrum are far more expensive.
-MOST_POINTS, MOST_SPECTRA, LATER = 800, 256, 64
-LEADING = 16
-MOST_DECADES = 6.0  # below the largest; the rest is rounding, since V V' is decomposed
-TITLE_SHARE, MOST_TITLE = 0.1, 0.45  # fraction of a strip for titles: per strip, and at most
 TITLES = {"curves": "curves", "spectrum": "singular values of $V$"}
 EMPTY = {"curves": "no value at any frame", "spectrum": "all inner weights are 0"}
 
@@ -56,7 +40,11 @@ EMPTY = {"curves": "no value at any frame", "spectrum": "all inner weights are 0
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Traces:
-    """Numbers of a run: frames (F,), their keys on the horizontal axis (F,), and values (k, F)."""
+    """k named numbers of a run: frames (F,), their keys (F,), and values (k, F); NaN if unknown.
+
+    Keys are log10 of t, of the steps or of |W|^2. Values are in the unit of the observable; those
+    of the spectrum are log10 of the singular values.
+    """
 
     frames: NDArray[np.int64]
     keys: Array
@@ -67,7 +55,12 @@ class Traces:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class TracePanel:
-    """Panels of all rows of a figure: shared axes, and `heights` (k, F) of each row."""
+    """Panels of curves or of singular values (`kind`) of all runs of a figure, a row each.
+
+    Rows share the horizontal axis `x` and the scale of each quantity. `heights` (k, F) of a row are
+    its values as places on its vertical axis, a stack of strips for curves. `landmarks` are those
+    of each row with their heights, and `bounds` its bounds and predictions. Letters have `points`.
+    """
 
     kind: str
     traces: tuple[Traces, ...]
@@ -104,7 +97,7 @@ class TracePanel:
         return replace(panel, key=TimeKey("", texts, ramp[: len(names)]))
 
     def ink(self, row: int, count: int) -> PanelContent:
-        """Return the first `count` points of each curve."""
+        """Return the first `count` points of each curve of a row, the first curve on top."""
         traces, heights = self.traces[row], self.heights[row]
         x = self.x.place(traces.keys[:count])
         curves, dots = [], []
@@ -126,16 +119,18 @@ class TracePanel:
         return PanelContent((*curves, *bounds), tuple(dots), note, words=words)
 
     def levels(self, row: int, y: Axis, height: float) -> tuple[Level, ...]:
-        """Return the titles of a row's strips, and the landmarks of their curves.
+        """Return the titles of a row's strips, the lines between these, and landmarks of curves.
 
         Parameters
         ----------
         row, y, height : int, Axis, float
-            Row of the run, vertical axis of the figure, and height of the panel in millimetres.
+            Row of the run, vertical axis over its final range, and height of the panel in
+            millimetres.
 
         Returns
         -------
         tuple of Level
+            None of a strip with too little room for a line of text, and none without strips.
         """
         levels: list[Level] = []
         line = line_height(y, height, self.points)
@@ -186,7 +181,7 @@ class TracePanel:
 
 
 def curve_colour(position: int, palette: Palette) -> str:
-    """Return the colour of the curve at a position, the same on the screen."""
+    """Return the colour (#rrggbb) of the curve at a position, the same as on the screen."""
     colours = (palette.foreground, *palette.references, palette.positive)
     return colours[position % len(colours)]
 
@@ -244,156 +239,3 @@ def bridge_gaps(x: Array, y: Array) -> Array:
     heights = y.copy()
     heights[is_inside] = y[left] + share * (y[right] - y[left])
     return heights
-
-
-def thin_frames(last: int, max_frames: int) -> NDArray[np.int64]:
-    """Return evenly spaced frames from 0 to `last`.
-
-    Parameters
-    ----------
-    last, max_frames : int
-        Last frame, and the most frames that are returned.
-
-    Returns
-    -------
-    array (k,) of int
-    """
-    return np.unique(np.linspace(0, last, min(max_frames, last + 1)).round().astype(np.int64))
-
-
-def curves_panels(
-    runs: Sequence[Run],
-    lasts: Sequence[int],
-    x: Across,
-    palette: Palette,
-    view: ViewOptions,
-    points: float = POINTS,
-) -> TracePanel:
-    """Compute the chosen observables of each run, each on an axis that all runs share.
-
-    Parameters
-    ----------
-    runs, lasts : sequence of Run, sequence of int
-        Open runs, and the last frame of each.
-    x : Across
-        Horizontal axis.
-    palette, points : Palette, float
-        Colours, and size of letters.
-    view : ViewOptions
-        Observables, their bounds, and logarithms or not.
-
-    Returns
-    -------
-    TracePanel
-    """
-    traces = []
-    for run, last in zip(runs, lasts, strict=True):
-        frames = thin_frames(last, MOST_POINTS)
-        names = tuple(name for name in view.curves if observable_of(name).applies(run))
-        values = [[observable_of(name).value_at(run, i) for i in frames.tolist()] for name in names]
-        shaped = np.array(values, dtype=np.float64).reshape(len(names), frames.size)
-        traces.append(Traces(frames, keys_of(run, frames, view.against), names, shaped))
-    bounds = [
-        (*bounds_beside(view, row, one.names), *predicted_curves(run, one.names, one.frames))
-        for row, (run, one) in enumerate(zip(runs, traces, strict=True))
-    ]
-    extents = _extents(runs, lasts, traces, x, view, bounds)
-    head = min(TITLE_SHARE * len(extents), MOST_TITLE)
-    axes, heights, placed = [], [], []
-    for run, one in zip(runs, traces, strict=True):
-        own = {name: extents[name] for name in one.names}
-        strips = stack_strips(own, head, view.logarithmic)
-        axes.append(with_range(Axis(0.0, 1.0, (), "", strips=strips), *stack_limits(strips)))
-        rows = [strip.heights(row) for strip, row in zip(strips, one.values, strict=True)]
-        heights.append(np.array(rows).reshape(one.values.shape))
-        placed.append(
-            tuple(
-                (mark, float(strips[mark.position].heights(np.array([mark.landmark.value]))[0]))
-                for mark in landmarks_of(run, one.names, list(one.values))
-            )
-        )
-    columns = (tuple(traces), tuple(heights), tuple(axes))
-    return TracePanel("curves", *columns, x, palette, view, tuple(placed), points, tuple(bounds))
-
-
-def _extents(
-    runs: Sequence[Run],
-    lasts: Sequence[int],
-    traces: Sequence[Traces],
-    x: Across,
-    view: ViewOptions,
-    bounds: Sequence[tuple[BoundCurve, ...]],
-) -> dict[str, Extent]:
-    """Return what each observable's axis holds, in all rows: curves, bounds and landmarks."""
-    extents: dict[str, Extent] = {}
-    for row, (run, last, one) in enumerate(zip(runs, lasts, traces, strict=True)):
-        # Invisible values, such as at t = 0, do not affect the axis.
-        is_finite = np.isfinite(x.place(one.keys))
-        named_values = [
-            (name, values[is_finite]) for name, values in zip(one.names, one.values, strict=True)
-        ]
-        named_values += zip(one.names, _later_values(run, last, view), strict=False)
-        named_values += [
-            (bound.view, bound_at_frames(bound, one.frames)[is_finite]) for bound in bounds[row]
-        ]
-        near = [mark for mark in landmarks_of(run, one.names, list(one.values)) if mark.near]
-        named_values += [
-            (one.names[mark.position], np.array([mark.landmark.value])) for mark in near
-        ]
-        for name, values in named_values:
-            extents[name] = extents.get(name, Extent()) | extent_of(values)
-    return extents
-
-
-def spectrum_panels(
-    runs: Sequence[Run], lasts: Sequence[int], x: Across, palette: Palette, view: ViewOptions
-) -> TracePanel:
-    """Compute log10 of the leading singular values of the inner weights of each run.
-
-    Parameters
-    ----------
-    runs, lasts, x, palette, view
-        As of `curves_panels`.
-
-    Returns
-    -------
-    TracePanel
-    """
-    traces = []
-    for run, last in zip(runs, lasts, strict=True):
-        frames = thin_frames(last, MOST_SPECTRA)
-        count = min(LEADING, int(run.network.m), int(run.dataset.d)) if has_inner(run) else 0
-        values = np.full((count, frames.size), np.nan)
-        for place, index in enumerate(frames.tolist() if count else ()):
-            sigma = log10_singular_values(run, index)[:count]
-            values[: sigma.size, place] = sigma
-        names = tuple(f"sigma {k + 1}" for k in range(count))
-        traces.append(Traces(frames, keys_of(run, frames, view.against), names, values))
-    heights = tuple(np.where(np.isfinite(one.values), one.values, np.nan) for one in traces)
-    y = _axis(traces, heights, x, Axis(0.0, 1.0, (), "singular value", "log"))
-    if y.high - y.low > MOST_DECADES:
-        y = with_range(y, y.high - MOST_DECADES, y.high)
-    return TracePanel("spectrum", tuple(traces), heights, (y,) * len(traces), x, palette, view)
-
-
-def _later_values(run: Run, last: int, view: ViewOptions) -> list[Array]:
-    """Return the observables after the last frame shown: the axis is that of the whole run."""
-    frames = np.unique(np.linspace(last, run.frames - 1, LATER).round().astype(np.int64))
-    names = [name for name in view.curves if observable_of(name).applies(run)]
-    if last == run.frames - 1:
-        return []
-    return [
-        np.array([observable_of(name).value_at(run, i) for i in frames.tolist()]) for name in names
-    ]
-
-
-def _axis(traces: Sequence[Traces], heights: Sequence[Array], x: Across, bare: Axis) -> Axis:
-    """Return limits for all rows, from what has a place on the horizontal axis."""
-    parts = [
-        rows[:, np.isfinite(x.place(one.keys))].ravel()
-        for one, rows in zip(traces, heights, strict=True)
-    ]
-    values = np.concatenate(parts)
-    values = values[np.isfinite(values)]
-    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    return with_range(bare, *with_air(low, high))

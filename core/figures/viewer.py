@@ -20,7 +20,7 @@ from typing import Any
 from core.data.registry import DATA
 from core.data.section import AFFINE
 from core.errors import InputError
-from core.figures.layout import REAL, SEVERAL, TWO_CLASSES, captions
+from core.figures.captions import REAL, SEVERAL, TWO_CLASSES, captions
 from core.figures.names import PANELS
 from core.figures.numbers import math_words
 from core.figures.page import MODULES, bare_module, script_json

@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from PIL import GifImagePlugin, Image
 
 from core.errors import InputError
+from core.figures.film_palette import film_colours
 from core.figures.names import encoder, mp4_problem
-from core.figures.palette import Palette, film_colours
+from core.figures.palette import Palette
 
 Pixels = NDArray[np.uint8]
 SUFFIXES = (".gif", ".webp", ".mp4")

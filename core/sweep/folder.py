@@ -16,7 +16,8 @@ from core.errors import InputError
 from core.figures.names import PageSize
 from core.figures.palette import Palette
 from core.figures.primitives import FigureScene
-from core.figures.study_figure import AUTOMATIC, figure_of_runs, layout_of
+from core.figures.study_figure import figure_of_runs, layout_of
+from core.figures.study_scene import AUTOMATIC
 from core.runs import Run, open_run
 from core.studies.cell_table import Known, Row, known_values
 from core.studies.cells import runs_of, studies_in

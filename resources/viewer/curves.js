@@ -1,5 +1,5 @@
 // Observables over time as strips, each on its own axis, as core/figures/trace_panels.py and
-// core/figures/ticks.py have them.
+// core/figures/strips.py have them.
 
 import { numberPieces, logTicks } from "./axes.js";
 import { isKnown } from "./losses.js";

@@ -14,11 +14,12 @@ from PIL import Image, ImageSequence
 
 from core.errors import DiskError, InputError
 from core.figures.camera import sample_frames, smooth_reach
-from core.figures.film import film_frames, film_size, frames_shown, save_film
-from core.figures.neurons import follow_nodes, track
+from core.figures.film import film_frames, frames_shown, save_film
+from core.figures.film_scene import film_size
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.time_axis import TimeAxis, time_axis
+from core.figures.tracks import follow_nodes, track
 from core.figures.writers import GifWriter, WebpWriter
 from core.observables.node_coordinates import positions
 from core.observables.planes import NodePlane

@@ -29,8 +29,9 @@ from core.figures.page_encoding import (
     pieces,
     plain_words,
 )
-from core.figures.palette import DARK, LIGHT, css, reference_colour, rgb
+from core.figures.palette import DARK, LIGHT, css, rgb
 from core.figures.primitives import Box
+from core.figures.reference_colours import reference_colour
 from core.observables.node_sets import NodeSet
 from core.observables.planes import parse_plane
 from core.problem.problem import Problem, resolve_problem

@@ -14,13 +14,13 @@ from PIL import Image
 
 from core.figures import page as pages
 from core.figures.margin_curves import CURVES
-from core.figures.node_panels import sorted_values
 from core.figures.numbers import linear_ticks
 from core.figures.options import FigureOptions, Region, ViewOptions
 from core.figures.page import PageOptions, page_html
 from core.figures.page_data import frames_of
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.primitives import Box
+from core.figures.sorted_panel import sorted_values
 from core.figures.ticks import root_ticks
 from core.numbers import number_text, time_text
 from core.observables.node_sets import NodeSet

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.figures import page_panels
-from core.figures.neurons import Track, follow_nodes
 from core.figures.page import page_html
+from core.figures.tracks import Track, follow_nodes
 from tests.support.made_up_figures import two_runs
 
 

@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 import pytest
 
+from core.figures.film_palette import film_colours
 from core.figures.options import FigureOptions
 from core.figures.palette import (
     CROWD,
@@ -15,7 +16,6 @@ from core.figures.palette import (
     Palette,
     class_colours,
     css,
-    film_colours,
     mark_areas,
     mark_colour,
     node_colours,

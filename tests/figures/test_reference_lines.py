@@ -7,7 +7,7 @@ import pytest
 
 from core.figures.draw import draw_scene, matplotlib_style
 from core.figures.export import figure_bytes
-from core.figures.margin_curves import math_label, reference_levels
+from core.figures.levels import math_label, reference_levels
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import Axis

@@ -10,12 +10,12 @@ import pytest
 from core.errors import InputError
 from core.figures.labels import headings, settings_line
 from core.figures.names import PANELS
-from core.figures.neurons import trail_frames
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT, node_colours
 from core.figures.primitives import KeyEntry, Marker, TimeKey
 from core.figures.scene import build_scene
 from core.figures.time_axis import MOST_MOMENTS, Moments, TimeAxis, moments, time_axis
+from core.figures.tracks import trail_frames
 from core.observables.node_coordinates import positions
 from core.observables.nodes import outer_signs
 from core.observables.planes import NodePlane

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.font_manager import FontProperties, findfont
 from matplotlib.ft2font import FT2Font
 
-from core.figures.film import film_scene
+from core.figures.film_scene import film_scene
 from core.figures.labels import headings, titles
 from core.figures.layout import MARGIN, PAGE_HEIGHT, WIDTHS, page, title_texts
 from core.figures.material import compute_panel_data
@@ -18,7 +18,7 @@ from core.figures.options import USUAL
 from core.figures.page_data import title_of
 from core.figures.primitives import MM_PER_INCH, Text, plain
 from core.figures.scene import build_scene
-from core.figures.study_figure import WIDTHS as STUDY_WIDTHS
+from core.figures.study_scene import WIDTHS as STUDY_WIDTHS
 from core.observables.registry import OBSERVABLES, title_with_unit
 from core.studies.study import load_study, shipped_ids, shipped_summaries
 from core.terminal.text import shorten

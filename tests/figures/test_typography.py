@@ -11,7 +11,7 @@ from matplotlib.text import Text
 
 from core.figures.draw import draw_scene, matplotlib_style
 from core.figures.draw_keys import font_text
-from core.figures.margin_curves import label_heights, line_height
+from core.figures.levels import label_heights, line_height
 from core.figures.options import FigureOptions, ViewOptions
 from core.figures.primitives import Axis, TimeKey
 from core.figures.scene import build_scene, with_one_key

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.figures.node_panels import WavePanel, node_waves
 from core.figures.page import page_html
 from core.figures.page_data import frames_of, numbers_in
 from core.figures.palette import DARK, LIGHT, rgb
+from core.figures.wave_panel import WavePanel, node_waves
 from core.numbers import number_text
 from core.runs import Run, open_run
 from tests.figures.test_page_in_browser import READY, SWEEP, inked

@@ -14,9 +14,9 @@ from app.state.views import VIEWS
 from app.views.waves import PhasesView, WavesView
 from core.errors import InputError
 from core.figures.export import save_figure
-from core.figures.node_panels import frequency_colours, node_waves, wave_colours
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.scene import build_scene
+from core.figures.wave_panel import frequency_colours, node_waves, wave_colours
 from core.observables.registry import OBSERVABLES
 from core.runs import Run, open_run
 from tests.recording import recorded

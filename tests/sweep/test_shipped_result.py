@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.figures.study_axes import scales_of
-from core.figures.study_figure import Caption, scene_of_lines
+from core.figures.study_scene import Caption, scene_of_lines
 from core.figures.study_spots import spots_of
 from core.program import RESOURCES, result_file
 from core.studies.shipped_result import (

@@ -12,8 +12,9 @@ from app.state.background_values import PredictorQuestion, answer
 from app.state.display import DisplayData
 from app.views.predictor import PredictorView
 from app.views.run_panel import RunPanel
+from core.figures.level_lines import contour
 from core.figures.palette import LIGHT, rgb
-from core.figures.predictor import contour, sign_colours
+from core.figures.predictor import sign_colours
 from core.observables.planes import NodePlane
 from core.observables.predictor_values import flat_values
 from tests.app.options import show_frame

@@ -12,9 +12,10 @@ from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
 from app.views.margins import MarginsView
-from core.figures.margin_curves import reference_levels
-from core.figures.palette import DARK, LIGHT, REFERENCE_PLACES, Palette, reference_colour, rgb
+from core.figures.levels import reference_levels
+from core.figures.palette import DARK, LIGHT, Palette, rgb
 from core.figures.primitives import Axis
+from core.figures.reference_colours import REFERENCE_PLACES, reference_colour
 from core.problem.problem import resolve_problem
 from core.reference.margin import Bracket, Reference, ReferenceMargin
 from core.reference.registry import REFERENCES, references_of
@@ -77,7 +78,7 @@ def test_names_that_are_not_in_the_table_keep_their_colour(palette: Palette) -> 
     assert len(set(colours.values())) == 3
     script = (
         "from core.figures.palette import PALETTES\n"
-        "from core.figures.palette import reference_colour\n"
+        "from core.figures.reference_colours import reference_colour\n"
         f"print([reference_colour(n, PALETTES['{palette.name}']) for n in {ADDED}])"
     )
     answer = subprocess.run(

@@ -17,7 +17,7 @@ from app.views.pixels import TOLERANCE
 from app.views.run_panel import RunPanel
 from app.widgets.axis import logarithmic
 from app.widgets.header import HINT
-from core.figures.ticks import Extent, extent_of, stack_strips
+from core.figures.strips import Extent, extent_of, stack_strips
 from core.observables import spectrum
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
