@@ -152,8 +152,22 @@ def likely_pairs(q: Array, margins: Array) -> Indices:
 
     Those with weight now, and those of the 20 + 2 s smallest margins, s the number with weight.
     Weights on them alone are weights of all pairs, and lower ends are computed from all, so that
-    both ends hold whatever is left out. Indices increase.
+    both ends hold whatever is left out.
 
+    Parameters
+    ----------
+    q : array (P,)
+        Weights of the pairs.
+    margins : array (P,)
+        Margins of the pairs.
+
+    Returns
+    -------
+    array of int
+        Indices of pairs, increasing.
+
+    Examples
+    --------
     >>> likely_pairs(np.array([0.0, 1.0] + 40 * [0.0]), np.arange(42.0)).size
     22
     """

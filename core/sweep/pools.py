@@ -39,7 +39,15 @@ class Pool(ABC):
     def submit(self, tasks: Sequence[Task]) -> Rows:
         """Start a batch of cells.
 
-        The result is rows, or an exception if a worker died or the disk is full.
+        Parameters
+        ----------
+        tasks : sequence of Task
+            Cells of the batch, which one worker trains one after another.
+
+        Returns
+        -------
+        Rows
+            Future of the rows; of an exception if a worker died or the disk is full.
         """
 
     @abstractmethod

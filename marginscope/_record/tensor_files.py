@@ -261,6 +261,11 @@ def load_tensors(path: Path, file: BinaryIO, zipped: bool) -> Any:
     zipped : bool
         Whether it is a zip archive, whose list of contents was checked, as since PyTorch 1.6.
 
+    Returns
+    -------
+    object
+        Tensors, and lists, tuples and mappings of them, as they were saved.
+
     Raises
     ------
     InputError
