@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from core.compiled import phases
+from core.compiled.conservation import rebalance, renormalise
 from core.compiled.jit import compile_kernel
-from core.compiled.log_time import Frames, State, blend_states, is_moving, start_step
+from core.compiled.log_time import blend_states, is_moving, start_step
+from core.compiled.log_time_state import Frames, State
 from core.compiled.network import Net, evaluate_outputs, jvp, node_rows, vjp
 from core.compiled.phases import Field
-from core.network.activation import BATCH_NORM, NORMALISED, SCALAR, WITH_BIAS
 
 Array = NDArray[Any]
 
@@ -194,122 +195,21 @@ def power_iteration(work: Work, s: State) -> float:
 
 
 @compile_kernel
-def rebalance_scalar(balance: Array, scale: float, theta: Array, newer: Array) -> bool:
-    """Restore a_j^2 - b_j^2 = scale balance_j: see `rebalance`.
-
-    The flow multiplies a_j + b_j by a positive factor and a_j - b_j by its inverse: each keeps its
-    sign, and the shorter one follows from the longer one.
-
-    Parameters
-    ----------
-    balance, scale : array (m,), float
-        Conserved quantities at |W| = 1, and e^(-2 rho).
-    theta, newer : array (2 m,)
-        (a, b) before and after the step; newer is updated in place.
-
-    Returns
-    -------
-    bool
-        False if a conserved sign has changed.
-    """
-    m = balance.size
-    same_signs = True
-    for j in range(m):
-        total, gap = newer[j] + newer[m + j], newer[j] - newer[m + j]
-        if abs(total) >= abs(gap):
-            same_signs = same_signs and total * (theta[j] + theta[m + j]) >= 0.0
-            gap = scale * balance[j] / total if total != 0.0 else 0.0
-        else:
-            same_signs = same_signs and gap * (theta[j] - theta[m + j]) >= 0.0
-            total = scale * balance[j] / gap
-        newer[j], newer[m + j] = 0.5 * (total + gap), 0.5 * (total - gap)
-    return same_signs
-
-
-@compile_kernel
-def rebalance(net: Net, balance: Array, rho: float, theta: Array, newer: Array) -> bool:
-    """Restore what the flow conserves in each neuron after a step from theta at rho.
-
-    Scalar networks conserve a_j^2 - b_j^2, standard ones and those with biases a_j^2 - |u_j|^2; if
-    the latter is negative a_j may change its sign, and the neuron is left alone.
+def step_distance(net: Net, theta: Array, newer: Array) -> float:
+    """Return |theta' - theta|; the turn of each v_j counts by its neuron's share of sum_k |u_k|.
 
     Parameters
     ----------
     net : Net
         Network.
-    balance, rho : array (m,), float
-        Conserved quantities at |W| = 1, and ln |W| before the step.
     theta, newer : array (P,)
-        Parameters before and after the step; newer is updated in place.
-
-    Returns
-    -------
-    bool
-        False if a conserved sign has changed: the step was too long for the neuron's decay.
-    """
-    # Explicit steps let the balance drift by h^2, and so does rounding in a neuron that decayed to
-    # 1e-8. Such a neuron would leave 0 with the wrong sign (docs/decisions/0037).
-    scale = exp(-2.0 * rho)
-    if net.code == SCALAR:
-        return rebalance_scalar(balance, scale, theta, newer)
-    m, same_signs = balance.size, True
-    width = net.D - 1 if net.code == WITH_BIAS else net.D  # columns of V
-    for j in range(m):
-        if balance[j] < 0.0:
-            continue
-        square = scale * balance[j]
-        for i in range(m + j * width, m + (j + 1) * width):
-            square += newer[i] * newer[i]
-        if net.code == WITH_BIAS:
-            square += newer[m + m * width + j] ** 2
-        same_signs = same_signs and newer[j] * theta[j] >= 0.0
-        newer[j] = sqrt(square) if theta[j] >= 0.0 else -sqrt(square)
-    return same_signs
-
-
-@compile_kernel
-def renormalise(net: Net, theta: Array, newer: Array) -> float:
-    """Divide the last stage by |W_h|, and return |W_h|; restore |v_j| if the flow conserves it.
-
-    Parameters
-    ----------
-    net, theta, newer : Net, array (P,), array (P,)
-        Network, and parameters before and after the step; newer is updated in place.
+        Parameters before and after the step, both normalised.
 
     Returns
     -------
     float
-        |W_h| of the homogeneous parameters, with |W_h| = 1 before the step.
-    """
-    norm = 0.0
-    for k in range(net.scaled):
-        norm += newer[k] * newer[k]
-    norm = sqrt(norm)
-    for k in range(net.scaled):
-        newer[k] /= norm
-    # The gradient is orthogonal to v_j there: the flow conserves |v_j|, but a step along the
-    # tangent lengthens it (docs/theory.md, 2.2). With eps > 0 nothing is conserved.
-    conserves = net.code == NORMALISED or (
-        net.code == BATCH_NORM and net.normalises == 1 and net.eps == 0.0
-    )
-    if conserves:
-        before, after = node_rows(net, theta)[2], node_rows(net, newer)[2]
-        for j in range(before.shape[0]):
-            previous = new = 0.0
-            for i in range(before.shape[1]):
-                previous += before[j, i] * before[j, i]
-                new += after[j, i] * after[j, i]
-            factor = sqrt(previous / new)
-            for i in range(before.shape[1]):
-                after[j, i] *= factor
-    return norm
-
-
-@compile_kernel
-def step_distance(net: Net, theta: Array, newer: Array) -> float:
-    """Return |theta' - theta|; the turn of each v_j counts by its neuron's share of sum_k |u_k|.
-
-    `theta` and `newer` (P,) are the parameters before and after the step.
+        Length of the change in the parameters in which f is homogeneous. For a net in whose V the
+        degree is 0, its square includes sum_j (|u_j|/sum_k |u_k|) |v_j' - v_j|^2/|v_j|^2.
     """
     squared = 0.0
     for k in range(net.scaled):
@@ -343,21 +243,54 @@ def start(work: Work, s: State) -> bool:
 
 @compile_kernel
 def evaluate(work: Work, s: State, point: Array) -> None:
-    """Set p, and the preactivations Z, at a point (P,): see `core.compiled.phases.Field`."""
+    """Set p and Z at a point: see `core.compiled.phases.Field`.
+
+    Parameters
+    ----------
+    work : Work
+        Its scores p, and Z, preactivations or phi' of them, are written in place; F is overwritten.
+    s : State
+        State of the scheme, unused.
+    point : array (P,)
+        Parameters.
+    """
     margins(work, point, work.Z, work.p)
 
 
 @compile_kernel
 def gradient(work: Work, s: State, point: Array) -> None:
-    """Set G by q, after `evaluate` at the same point (P,)."""
+    """Set G = sum_i q_i grad p_i, after `evaluate` at the same point.
+
+    Parameters
+    ----------
+    work : Work
+        Its G is written in place, from its q and Z; F and C are overwritten.
+    s : State
+        State with rho and v_speed, for the part in V.
+    point : array (P,)
+        Parameters.
+    """
     field(work, s, point, work.q, work.Z, work.G)
 
 
 @compile_kernel
 def normalise(work: Work, s: State, base: Array) -> float:
-    """Restore what the flow conserves, and divide by the norm.
+    """Restore in the last stage what the flow conserves, and divide by the norm.
 
-    Returns the norm; -1 if a whole step breaks a conserved sign.
+    Parameters
+    ----------
+    work : Work
+        Its last stage, `newer`, is updated in place.
+    s : State
+        State with rho before the step, and with the kind of the step.
+    base : array (P,)
+        Parameters at the start of the step or half step, normalised.
+
+    Returns
+    -------
+    float
+        |W_h| after the step over |W_h| before it. -1 if a sign that the flow conserves has changed:
+        whole steps are refused then, but not the half steps of a check, nor Euler steps.
     """
     same_signs = rebalance(work.net, work.balance, s.rho, base, work.newer)
     if not same_signs and s.euler == 0 and s.half == 0:
@@ -367,7 +300,20 @@ def normalise(work: Work, s: State, base: Array) -> float:
 
 @compile_kernel
 def measure(work: Work, s: State, norm: float) -> float:
-    """Set p at the normalised last stage; return its distance to theta."""
+    """Set p at the normalised last stage; return its distance to theta.
+
+    Parameters
+    ----------
+    work : Work
+        Its p and Z are written in place, F is overwritten.
+    s, norm : State, float
+        State of the scheme, and norm of the last stage before `normalise`; both unused.
+
+    Returns
+    -------
+    float
+        `step_distance` from theta to `newer`.
+    """
     margins(work, work.newer, work.Z, work.p)
     return step_distance(work.net, work.theta, work.newer)
 
@@ -385,7 +331,12 @@ def interpolate(work: Work, s: State, w: float, out: Array) -> float:
     w : float
         Weight of the end of the step, from 0 to 1.
     out : array (P,)
-        Direction, written in place.
+        Direction, written in place: homogeneous parameters of norm 1.
+
+    Returns
+    -------
+    float
+        ln |W|, linear in w between the two ends.
     """
     return blend_states(s, work.net.scaled, work.previous, work.theta, w, out)
 
@@ -395,5 +346,22 @@ FIELD = Field(start, power_iteration, evaluate, normalise, measure, interpolate,
 
 @compile_kernel
 def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
-    """Take steps of the flow; return a code: see `core.compiled.phases.advance`."""
+    """Take steps of the flow: `core.compiled.phases.advance` with this module's field.
+
+    Parameters
+    ----------
+    work : Work
+        Network, data and arrays of the run, updated in place.
+    s : State
+        State of the scheme, updated in place.
+    frames : Frames
+        Times of frames; buffer (rows, P) and rows are written in place.
+    budget : int
+        Number of phases to do, about one evaluation of the field each.
+
+    Returns
+    -------
+    int
+        GOING, BUFFER_FULL, DONE, STATIONARY, STALLED or STICKS (core.compiled.log_time).
+    """
     return phases.advance(FIELD, work, s, frames, budget)

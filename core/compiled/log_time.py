@@ -1,20 +1,19 @@
-"""Log-time scheme apart from the network: its state, steps, clock and frames.
+"""Log-time scheme apart from the network: its steps, clock and frames.
 
-`core.compiled.phases` calls these between evaluations of the field. A run's state is a State,
-whose values kernels and Python read by name.
+`core.compiled.phases` calls these between evaluations of the field. Its state in a run is in
+`core.compiled.log_time_state`.
 """
 
 from __future__ import annotations
 
 from math import exp, inf, log, sqrt
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled.dual import dual_weights, log_n_over_q, smallest, smoothed_margin
 from core.compiled.jit import compile_kernel
-from core.compiled.records import record
+from core.compiled.log_time_state import State
 from core.losses import EXPONENTIAL
 
 Array = NDArray[Any]
@@ -40,109 +39,12 @@ SHORT = 6.9  # ln(t/dt)
 LONG = 6.9  # ln t from which a network that hardly moves counts as stuck
 VANISHED = 15.0  # below e^-15 of the largest |W|, |W|^2 consists of rounding errors
 SMALLEST_STEP = 1e-16
-STRICT = 1e-11  # tolerated fall in one step of the smoothed margin, which never falls exactly
+STRICT = 1e-11  # tolerated fall of the smoothed margin in a step; the exact flow's never falls
 LATEST = 2.4e8  # ln t beyond which chatter in a step outweighs the gain of the margin
-MOST_REFUSALS = 3  # refusals in a row, before a small fall is accepted
+MOST_REFUSALS = 3  # refusals in a row after which a small fall is accepted
 # Mass of q on few examples shows that the integrator lost resolution (docs/theory.md, 9).
 ATOM = 1e-3
 LN_10 = 2.302585092994046
-
-
-class Floats(Protocol):
-    """Real numbers of a run. Run files keep them, in this order."""
-
-    rho: float  # ln |W|, W the homogeneous parameters
-    ln_t: float  # ln of the time t
-    h: float  # length in s of the next step, or of the present one
-    safety: float  # factor of the stiffness, at least 2
-    eigenvalue: float  # the largest of K = sqrt(q) <grad p_i, grad p_j> sqrt(q), at theta
-    temperature: float  # E = min(e^(L rho), cap), at which q is taken
-    log_n_q: float  # ln dt/ds at the start of the step
-    smoothed: float  # l^-1(sum_i l(E p_i))/E at the start of the step
-    previous_rho: float  # before the last step
-    previous_ln_t: float
-    t_1: float  # T_(j-1)(w0) and T_(j-2)(w0), Chebyshev's polynomials, at stage j
-    t_2: float
-    w_0: float  # 1 + 1/S^2
-    w_1: float  # T_S(w0)/T_S'(w0)
-    fewest_atoms: float  # since the frame before: the least number of q_i > ATOM
-    largest_fall: float  # since the frame before: of the smoothed margin, in one step
-    least_stages: float  # that the next step has
-    whole_h: float  # h before it was cut for a frame
-    last_h: float  # of the step just taken
-    slope: float  # of ln dt/ds in s, over that step
-    hard: float  # min p at its end
-    error: float  # of min p, from the last checked step
-    turn_error: float  # of theta, likewise
-    kept_rho: float  # rho and h after the whole step, while its halves are made
-    kept_h: float
-    peak_rho: float  # the largest rho so far
-    speed: float  # |d theta/ds|
-    part: float  # length of the next implicit step by t; 0: not known
-    quiet: float  # ln t since which R has been at rest; 0 if it is not
-
-
-class Counts(Protocol):
-    """Whole numbers of a run. Run files keep them, in this order."""
-
-    phase: int  # next phase: BEGIN to HALVE
-    stage: int  # stages made of this step
-    stages: int  # S
-    power: int  # remaining power iterations for `eigenvalue`; -1 if unknown
-    step: int  # steps taken
-    mark: int  # the next frame's place on the schedule
-    buffered: int  # frames in the buffer
-    form: int  # the loss's code, or EXPONENTIAL where that is the same: see `update_dual_weights`
-    rejected: int  # steps
-    most_stages: int  # of a step since the frame before
-    others: int  # scores of an example: 1, or k - 1 for k classes
-    in_a_row: int  # refusals
-    cut: int  # why h is shorter than the scheme would have it: NOT_CUT to SPLIT
-    landing: int  # 1 while a step goes the rest of the way to a frame
-    half: int  # 1 and 2 during the half steps of a check, else 0
-    evaluations: int  # of the field
-    checked: int  # step from which on the next check is due
-    stuck: int  # MOVES, HARDLY or SLOWLY
-    slides_from: int  # the step from which on steps along kinks are implicit
-
-
-class Settings(Protocol):
-    """Constants of a run; `early` is before ln t = late_ln_t."""
-
-    tau_early: float  # |theta' - theta| that a step aims at
-    h_early: float  # the longest step
-    tau_late: float
-    h_late: float
-    late_ln_t: float
-    cap: float  # of the temperature
-    euler_c: float  # of explicit Euler steps: h = min(euler_h, euler_c/(E lambda))
-    euler_h: float
-    v_speed: float  # of |u_j| kappa_j, see core.compiled.flow
-    base_stages: float  # the least number of stages
-    growth: float  # largest ratio of the lengths of two successive steps
-    euler: int  # 1: Euler steps, the oracle of the tests
-    loss: int  # its code
-    degree: int  # L
-
-
-class State(Floats, Counts, Settings, Protocol):
-    """State of the scheme in a run: see `new_state`."""
-
-
-class Frames(NamedTuple):
-    """Times and arrays of the frames to write."""
-
-    marks: Array  # (frames,) their log10 t
-    buffer: Array  # (rows, parameters) theta
-    rows: Array  # (rows, ROW) diagnostics: see core.compiled.phases
-
-
-def new_state() -> tuple[State, Array, Array]:
-    """Return a state of zeros, and its floats and counts as arrays in the same memory."""
-    state, words = record(State)
-    first = len(Floats.__annotations__)
-    counts = words[first : first + len(Counts.__annotations__)].view(np.int64)
-    return state, words[:first], counts
 
 
 @compile_kernel
@@ -214,7 +116,21 @@ def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
     """Return True if theta hardly moves although some example is not classified.
 
     Q is constant there, s grows like t instead of ln t, and the run takes steps in proportion to t.
-    `distance` is that of the last step, `tau` and `longest` its wanted distance and longest length.
+
+    Parameters
+    ----------
+    s : State
+        State at the end of a step of length h, with ln t after it.
+    distance : float
+        |theta' - theta| of the step.
+    tau, longest : float
+        Distance at which steps aim, and largest allowed h.
+
+    Returns
+    -------
+    bool
+        True if ln t > LONG, the smoothed margin is not positive, and theta moves at a quarter of
+        the speed tau/longest at most.
     """
     slow: bool = distance * longest <= 0.25 * tau * s.h and s.ln_t > LONG
     return slow and bool(s.smoothed <= 0.0)
@@ -222,7 +138,7 @@ def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
 
 @compile_kernel
 def is_slow(s: State, gained: float) -> bool:
-    """Return True if some example is not classified, and a step is at most a thousandth of t.
+    """Return True if some example is not classified, and a step is shorter than about t/1000.
 
     `gained` is ln dt of the step. Such a network may be stuck, and move by nothing but chatter.
     """
@@ -282,12 +198,27 @@ def accept_step(s: State, p: Array, norm: float, distance: float) -> None:
 def choose_step(s: State, p: Array, norm: float) -> bool:
     """Return True if a step may be taken: the smoothed margin must not fall. Else refine it.
 
-    After some refusals in a row, or with the most stages that are tried for it, a small fall is
-    accepted, since the run would stop otherwise; and any of 1e-8 beyond log10 t = 1e8.
+    After MOST_REFUSALS refusals in a row, or at MOST_LEAST_STAGES stages, a small fall is accepted,
+    since the run would stop otherwise. Beyond ln t = LATEST any fall up to 1e-8 is accepted.
 
-    A finer step has half the length, or, where parts of degree 0 slide along kinks, more stages:
+    A refined step has half the length, or, where parts of degree 0 slide along kinks, more stages:
     both what is gained and what chatter across a kink loses are proportional to h there, while
     chatter is proportional to 1/S^2.
+
+    Parameters
+    ----------
+    s : State
+        State of the scheme, updated in place. A refused step is planned again.
+    p : array (N,)
+        Scores at the normalised end of the step.
+    norm : float
+        |W| after the step over |W| before it; a step is refused unless this is positive.
+
+    Returns
+    -------
+    bool
+        False if the step is refused, also for NaN. Euler steps, and those from a smoothed margin
+        that is not positive, are accepted whatever the margin does.
     """
     e = s.temperature
     fall = s.smoothed - smoothed_margin(s.form, s.others, p, e) / e
@@ -311,7 +242,15 @@ def choose_step(s: State, p: Array, norm: float) -> bool:
 
 @compile_kernel
 def replace_theta(previous: Array, theta: Array, newer: Array) -> None:
-    """Set theta (P,) to the last stage `newer`, and `previous` to theta, in place."""
+    """Set theta to the last stage, and `previous` to theta.
+
+    Parameters
+    ----------
+    previous, theta : array (P,)
+        Parameters before the last step and now, updated in place.
+    newer : array (P,)
+        Normalised last stage of the accepted step.
+    """
     for k in range(theta.size):
         previous[k] = theta[k]
         theta[k] = newer[k]
@@ -367,9 +306,25 @@ def weight_of_mark(s: State, mark: float) -> float:
 def blend_states(
     s: State, scaled: int, previous: Array, theta: Array, w: float, out: Array
 ) -> float:
-    """Write (1 - w) previous + w theta into out; return its rho.
+    """Write (1 - w) previous + w theta, normalised; return its rho.
 
-    The first `scaled` numbers get norm 1.
+    Parameters
+    ----------
+    s : State
+        State with rho before and after the last step.
+    scaled : int
+        Number of parameters, the first ones, that are divided by their norm.
+    previous, theta : array (P,)
+        Parameters before and after the last step.
+    w : float
+        Weight of theta, from 0 to 1.
+    out : array (P,)
+        Blended parameters, written in place.
+
+    Returns
+    -------
+    float
+        (1 - w) times rho before the step, plus w times rho after it.
     """
     norm = 0.0
     for k in range(theta.size):

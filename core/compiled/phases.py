@@ -24,7 +24,8 @@ from core.compiled.chebyshev import (
 )
 from core.compiled.dual import dual_weights, smallest
 from core.compiled.jit import generic
-from core.compiled.log_time import GOING, Frames, State
+from core.compiled.log_time import GOING
+from core.compiled.log_time_state import Frames, State
 
 Array = NDArray[Any]
 
@@ -72,7 +73,7 @@ class Field(NamedTuple):
     parameters a row of the buffer. Norms are those after a step over those before it.
     """
 
-    # Call `begin` and set G0; return False if nothing moves.
+    # Call `log_time.start_step` and set G0; return False if nothing moves.
     start: Callable[[Any, State], bool]
     # Return the largest eigenvalue of K.
     power_iteration: Callable[[Any, State], float]
@@ -92,7 +93,7 @@ class Field(NamedTuple):
 
 @generic
 def advance(f: Field, work: Any, s: State, frames: Frames, budget: int) -> int:
-    """Do at most about `budget` field evaluations.
+    """Do at most `budget` phases, about one field evaluation each.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def advance(f: Field, work: Any, s: State, frames: Frames, budget: int) -> int:
     frames : Frames
         Times of frames; buffer and rows are written in place.
     budget : int
-        Field evaluations.
+        Number of phases.
 
     Returns
     -------

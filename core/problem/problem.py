@@ -18,16 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.dataset import Dataset, TestSet
-from core.data.numpy_files import NpzFile
 from core.data.registry import draw
 from core.data.section import FileSection
 from core.errors import InputError
 from core.losses import LossFunction, loss_named
 from core.network.custom import CustomNetwork, with_code
-from core.network.normalised_network import BatchNormNetwork
-from core.network.parametrisation import Block, Network, Shape
+from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
-from core.network.section import NetworkSection
+from core.problem.parameter_file import read_arrays
 from core.problem.reduction import Reduction
 from core.settings import MAX_ELEMENTS, Section
 from core.study_file.experiment import Experiment
@@ -41,10 +39,10 @@ State = Mapping[str, Array]
 class History:
     """Frames of the previous runs in the order of time.
 
-    Each has step, log10 t and rho (H,), and flat parameters (H, size). None is at t = 0, where the
-    origin is. `complete` is false if some previous runs did not pass their frames on. `errors` (H +
-    1,) are the `margin_error` of these frames, and of the frame that the run starts with, infinite
-    where unknown; None if no step was checked.
+    The H frames have `steps`, `log10_time` and `rho` (H,), and flat `parameters` (H, size). The
+    frame at t = 0 is not among them: it is the origin. `complete` is False if frames of some
+    previous run are missing. `errors` (H + 1,) are the `margin_error` of these frames, and of the
+    frame with which the run starts, infinite where unknown; None if no step was checked.
     """
 
     steps: NDArray[np.int64]
@@ -62,12 +60,14 @@ class Start:
     The physical parameters are `network.physical(parameters, rho)`. `origin` are the parameters at
     t = 0, from which rotation and distance are measured. `continues` names the previous run.
 
-    `same_dynamics` is true if the previous run's dynamics continues unchanged; with its `state` at
-    the start the continuation is exact. If that state is only known at an `earlier` start, the run
-    first repeats the times `replay_times` (log10 t, increasing, the last of them the start's own)
-    without recording, with the dynamics `replay_dynamics` (None: its own). In the start of that
-    repetition it is the dynamics to its own end, which a schedule of steps needs. `history` are the
-    frames before the start.
+    `same_dynamics` is True if the previous run's dynamics continues unchanged; with its `state` at
+    the start the continuation is exact. If that state is only known at an `earlier` start, a replay
+    from there to the start comes first (core.dynamics.replay), which records nothing. It passes the
+    frames at `replay_times`, increasing log10 t whose last is the start's own. Its dynamics is
+    `replay_dynamics`; None for the run's own. `history` are the frames before the start.
+
+    Within a replay the dynamics ends at the start. Its own start has `replay_dynamics` with the
+    original end, up to which a schedule of learning rates counts the steps.
     """
 
     parameters: Array
@@ -84,94 +84,6 @@ class Start:
     history: History | None = None
 
 
-# ------------------------------------------------------------------------ parameters from a file
-
-
-def read_arrays(
-    section: NetworkSection, folder: Path | None, x: Array, k: int
-) -> tuple[dict[str, Array], int]:
-    """Return the parameters by name, and the width, of a network with init = "file".
-
-    Parameters
-    ----------
-    section : NetworkSection
-        Network with `init_path`.
-    folder : Path or None
-        Folder of the study file, to which a relative path refers.
-    x, k : array (n, d), int
-        Training inputs, and number of outputs.
-
-    Returns
-    -------
-    arrays, width : dict of str to array, int
-
-    Raises
-    ------
-    InputError
-        A file or array is missing, has another shape, or holds values that are not finite.
-    """
-    if section.init_path is None:
-        raise InputError('network.init_path is missing; with network.init = "file" name an NPZ.')
-    path = Path(section.init_path) if folder is None else folder / section.init_path
-    with NpzFile(path, "network.init_path") as file:
-        # Inner layers may be narrower than the network.
-        outer = [file.shapes[name] for name in ("a", "A") if name in file.shapes]
-        widths = {shape[0] for shape in outer or file.shapes.values() if shape and shape[0] > 0}
-        width = section.m if section.m is not None else min(widths, default=1)
-        # Check the size before allocating arrays, although only their shapes are used here.
-        section.model_copy(update={"m": width}).check_sizes(x.shape[1], k)
-        blocks = _all_blocks(section, Shape(width, x, k))
-        for block in blocks:
-            _check(file.shapes, block, path, width, x.shape[1])
-        arrays = {block.name: file.read(block.name) for block in blocks}
-    for name, array in arrays.items():
-        if not np.isfinite(array).all():
-            raise InputError(f"network.init_path: {name} in {path} has a value that is not finite.")
-    _check_directions(section, arrays, path, x)
-    return arrays, width
-
-
-def _all_blocks(section: NetworkSection, shape: Shape) -> list[Block]:
-    """Return the trained and untrained arrays of the network, in their order."""
-    example = initial_arrays(section, shape, np.random.default_rng(0))
-    network: Network = build_network(section, shape, example)
-    fixed = [Block(name, array.shape) for name, array in network.fixed.items()]
-    return [*network.layout, *fixed]
-
-
-def _check_directions(
-    section: NetworkSection, arrays: dict[str, Array], path: Path, x: Array
-) -> None:
-    """Raise InputError if a network would divide by |v_j| = 0, or N(v_j) = 0."""
-    if section.divides_by_lengths:
-        divisors, fault = np.linalg.norm(arrays["V"], axis=1), "is zero, so that v/|v| is undefined"
-    elif isinstance(section, BatchNormNetwork) and section.normalise and section.eps == 0.0:
-        divisors = np.linalg.norm((x - x.mean(axis=0)) @ arrays["V"].T, axis=0)
-        fault = "does not vary over the data: N(v) = 0 (network.eps > 0 would allow it)"
-    else:
-        return
-    if not divisors.all():
-        number = int(np.flatnonzero(divisors == 0.0)[0])
-        raise InputError(
-            f"network.init_path: row {number} of V in {path} {fault}; choose another start."
-        )
-
-
-def _check(shapes: Mapping[str, tuple[int, ...]], block: Block, path: Path, m: int, d: int) -> None:
-    if block.name not in shapes:
-        names = ", ".join(sorted(shapes)) or "nothing"
-        raise InputError(f"network.init_path: {path} has no array {block.name}; found {names}.")
-    shape = shapes[block.name]
-    if shape != block.shape:
-        raise InputError(
-            f"network.init_path: {block.name} in {path} has shape {shape}; with "
-            f"m = {m} and d = {d} it must be {block.shape}."
-        )
-
-
-# -------------------------------------------------------------------------------------- problems
-
-
 @final
 class LastValue:
     """Cache of the last value of a function of some objects and a point. Thread-safe."""
@@ -182,7 +94,18 @@ class LastValue:
     def value(self, key: tuple[object, ...], flat: Array, compute: Callable[[], float]) -> float:
         """Return the cached value of these very objects at a point, or `compute` it.
 
-        Objects are compared by identity, the point `flat` (size,) by its values.
+        Parameters
+        ----------
+        key : tuple
+            Objects on which the value depends, compared by identity.
+        flat : array (size,)
+            Point, compared by its values. A copy is kept.
+        compute : callable
+            Computes the value, which replaces the cached one.
+
+        Returns
+        -------
+        float
         """
         before, point, value = self._last
         is_same = len(key) == len(before) and all(map(operator.is_, key, before))
@@ -222,7 +145,14 @@ class Problem:
         return loss_named(self.experiment.loss.kind)
 
     def physical_start(self) -> Array:
-        """Return the physical parameters (size,) at the start."""
+        """Return the physical parameters at the start.
+
+        Returns
+        -------
+        array (size,)
+            Flat, the homogeneous ones times e^rho; infinite where e^rho overflows. For rho = 0 the
+            array of the start itself, not a copy.
+        """
         return self.network.physical(self.start.parameters, self.start.rho)
 
     def outputs(self, flat: Array) -> Array:
@@ -241,27 +171,50 @@ class Problem:
         return np.asarray(self.network.outputs(flat, self.inputs))
 
     def margins(self, flat: Array) -> Array:
-        """Return the unnormalised margins at flat parameters (size,).
+        """Return the margins of the training examples, not normalised.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Flat parameters.
 
         Returns
         -------
         array (n,)
-            p_i.
+            p_i = y_i f(x_i); for k classes the own logit less the largest other one.
         """
         return self.network.margins(flat, self.inputs, self.dataset.y)
 
     def scores(self, flat: Array) -> Array:
-        """Return the loss's scores at flat parameters (size,).
+        """Return the arguments of the loss on the training data.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Flat parameters.
 
         Returns
         -------
         array (n,), or (n, k - 1) for k classes
-            p, or P.
+            Margins p_i; for least squares the residuals f(x_i) - y_i; for cross-entropy the gaps
+            from the own logit of each example to the other logits.
         """
         return self.loss.scores(self.outputs(flat), self.dataset.y)
 
     def dual(self, flat: Array) -> Array | None:
-        """Return the dual weights q (n,), summed over the other classes; None without any."""
+        """Return the dual weights of the training examples.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Flat parameters; their norm sets the temperature of the weights.
+
+        Returns
+        -------
+        array (n,) or None
+            q_i = l'(p_i)/l'(l^-1(sum_k l(p_k))), with k classes summed over the other classes of
+            each example. None if the loss is not monotone, as those that fit targets.
+        """
         if not self.loss.monotone:
             return None
         q = self.loss.dual(self.scores(flat))

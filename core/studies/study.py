@@ -10,10 +10,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from operator import attrgetter
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +91,7 @@ class Study:
 
     @cached_property
     def _all_cells(self) -> tuple[Cell, ...]:
-        """Made once: thousands of cells take seconds, and tables use them again and again."""
+        """All cells, made once: thousands of them take seconds, and tables use them repeatedly."""
         return tuple(self.iter_cells())
 
     def iter_cells(self) -> Iterator[Cell]:
@@ -301,10 +299,26 @@ def parse_study(
 ) -> Study:
     """Return the study of a study file's text.
 
-    `identifier` is its id; paths in it are relative to `folder`. `file_name` replaces the
-    identifier in sentences about text that is not TOML.
+    Parameters
+    ----------
+    text : str
+        TOML of the file.
+    identifier : str
+        Id of the study, which messages name; also its title if the file has none.
+    folder : Path, optional
+        Folder to which the study's paths are relative; None for the current one.
+    file_name : str
+        Name that messages about text that is not TOML give instead of the id; "" for the id.
 
-    Raises InputError for text that is not TOML, unknown keys and kinds, and wrong values.
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    InputError
+        The text is not TOML, has an unknown key or kind, or a value that is not allowed, also in
+        the figure, the claims and the cells of the grid.
     """
     file = table_of(StudyFile, parse_toml(text, file_name or identifier), identifier)
     tables = file.given_tables(SECTIONS)
@@ -338,36 +352,6 @@ def parse_study(
     _ = study.claims, study.sweep, hunt_of(study.results, identifier), study.opens_with
     study.check()
     return study
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """Entry in a list of studies, read without checking the study itself."""
-
-    id: str
-    title: str
-    source: str
-    note: str
-
-
-@cache
-def shipped_summaries() -> tuple[Summary, ...]:
-    """Return the shipped studies sorted by id; damaged ones are left out."""
-    summaries = []
-    for entry in sorted(plugins.study_files(), key=attrgetter("stem")):
-        name = entry.stem
-        with suppress(OSError, ValueError, InputError):
-            document = _head(entry.read_text(encoding="utf-8"), name)
-            title, *words = (str(document.get(key, "")) for key in ("title", "source", "note"))
-            summaries.append(Summary(name, title or name, *words))
-    return tuple(summaries)
-
-
-def _head(text: str, name: str) -> dict[str, Any]:
-    """Return the keys above the first table: whole files would delay the window by 0.1 s."""
-    with suppress(InputError):  # a text in quotes may have a line that begins like a table
-        return parse_toml(text.partition("\n[")[0], name)
-    return parse_toml(text, name)
 
 
 def shipped_ids() -> tuple[str, ...]:
