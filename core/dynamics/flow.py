@@ -46,7 +46,7 @@ class Flow(LogTimeFlow):
     def _balance(self) -> NDArray[np.float64]:
         """Return what the flow conserves in each neuron (m,), or (0,) where it fixes no sign.
 
-        See `core.compiled.flow.rebalance`.
+        See `core.compiled.conservation.rebalance`.
         """
         network, start = self.problem.network, self.problem.start
         assert isinstance(network, TwoLayer)
