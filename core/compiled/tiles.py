@@ -1,7 +1,7 @@
 """Small matrix products at the machine's rate: tiles that stay in vector registers.
 
-Compilers turn the plain loops of core.compiled.kernel into vector code that loads and stores each
-element of the result once for every four terms, and checks before each loop that arrays do not
+Compilers turn the plain loops of core.compiled.kernel_loops into vector code that loads and stores
+each element of the result once for every four terms, and checks before each loop that arrays do not
 overlap; at Figure 1's sizes that costs half the time. Here the vector instructions of one tile are
 written out: four rows by two vectors (eight sums in registers) at a time.
 
