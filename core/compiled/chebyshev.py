@@ -26,8 +26,8 @@ from core.compiled.log_time import (
     RUN_STAGE,
     SMALLEST_STEP,
     SPLIT,
-    State,
 )
+from core.compiled.log_time_state import State
 from core.losses import LOGISTIC
 
 Array = NDArray[Any]

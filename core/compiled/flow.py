@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from core.compiled import phases
 from core.compiled.conservation import rebalance, renormalise
 from core.compiled.jit import compile_kernel
-from core.compiled.log_time import Frames, State, blend_states, is_moving, start_step
+from core.compiled.log_time import blend_states, is_moving, start_step
+from core.compiled.log_time_state import Frames, State
 from core.compiled.network import Net, evaluate_outputs, jvp, node_rows, vjp
 from core.compiled.phases import Field
 

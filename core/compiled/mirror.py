@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from core.compiled import phases
 from core.compiled.dual import dual_weights
 from core.compiled.jit import compile_kernel
-from core.compiled.log_time import GOING, STATIONARY, Frames, State, start_step
+from core.compiled.log_time import GOING, STATIONARY, start_step
+from core.compiled.log_time_state import Frames, State
 from core.compiled.phases import Field
 
 Array = NDArray[Any]

@@ -24,7 +24,8 @@ from core.compiled.chebyshev import (
 )
 from core.compiled.dual import dual_weights, smallest
 from core.compiled.jit import generic
-from core.compiled.log_time import GOING, Frames, State
+from core.compiled.log_time import GOING
+from core.compiled.log_time_state import Frames, State
 
 Array = NDArray[Any]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import log_time as scheme
-from core.compiled.log_time import State as Scheme
+from core.compiled.log_time_state import State as Scheme
 from core.dynamics.solver_state import Parts, invalid_state
 from core.problem.problem import Problem, State
 

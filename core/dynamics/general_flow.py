@@ -14,7 +14,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiled.log_time import State, blend_states, is_moving, start_step
+from core.compiled.log_time import blend_states, is_moving, start_step
+from core.compiled.log_time_state import State
 from core.compiled.phases import Field, advance
 from core.dynamics.log_time_flow import LogTimeFlow
 from core.problem.problem import Problem

@@ -1,6 +1,7 @@
 """Gradient flow dW/dt = -grad R(W) in log time: base of its engines.
 
-The scheme is in core.compiled.log_time and core.compiled.phases.
+The scheme is in core.compiled.log_time and core.compiled.phases, its state in
+core.compiled.log_time_state.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import log_time as state
-from core.compiled.log_time import Frames
+from core.compiled.log_time_state import Frames, new_state
+from core.compiled.log_time_state import State as Scheme
 from core.dynamics import solver_state
 from core.dynamics.clock import first_step, first_time, frame_times
 from core.dynamics.companion import PREFIX, RATIO, Companion, has_companion, is_needed_after
@@ -44,7 +46,7 @@ STEPS_THEN = {  # depends on whether the dynamics has implicit steps
 DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall", "margin_error", "turn_error")
 
 
-def set_step_parameters(s: state.State, dynamics: GradientFlow, network: Network) -> None:
+def set_step_parameters(s: Scheme, dynamics: GradientFlow, network: Network) -> None:
     """Write the bounds of steps, the temperature cap and the scheme into a kernel's state.
 
     Parameters
@@ -90,7 +92,7 @@ class LogTimeFlow(Integrator):
     """
 
     slides = False  # True with implicit steps for data that cannot be fitted
-    _advance: Callable[[Any, state.State, Frames, int], int]
+    _advance: Callable[[Any, Scheme, Frames, int], int]
     _work: Any
 
     def __init__(self, problem: Problem) -> None:
@@ -99,7 +101,7 @@ class LogTimeFlow(Integrator):
         if not problem.network.homogeneous:
             raise InputError('dynamics.kind = "flow" needs a homogeneous network; use "gd".')
         self.problem = problem
-        self.kernel_state, self._floats, self._counts = state.new_state()
+        self.kernel_state, self._floats, self._counts = new_state()
         set_step_parameters(self.kernel_state, dynamics, problem.network)
         cap = float(self.kernel_state.cap)
         self.temperature_cap = cap if np.isfinite(cap) else None

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import log_time as state
+from core.compiled.log_time_state import State as Scheme
 from core.dynamics.proximal import Proximal, Weights
 from core.losses import MarginLoss
 from core.network.activation import SMOOTH
@@ -78,7 +79,7 @@ class Sliding:
         plain = network.k == 1 and network.activation.code != SMOOTH
         return small and plain and network.direct and not network.fixed
 
-    def advance(self, theta: Array, previous: Array, s: state.State, marks: Array) -> int:
+    def advance(self, theta: Array, previous: Array, s: Scheme, marks: Array) -> int:
         """Take one implicit step of the flow whose state is `s`; return STICKS while it goes on.
 
         If no implicit step above four times the longest explicit one is found, explicit steps
@@ -131,7 +132,7 @@ class Sliding:
         s.phase = state.EMIT
         return self._finish_step(step, t, s)
 
-    def _finish_step(self, step: Step, t: float, s: state.State) -> int:
+    def _finish_step(self, step: Step, t: float, s: Scheme) -> int:
         """Return the run's code after an accepted step."""
         p = self._proximal.margins(self._weights(step.flat))
         atoms = int((self._loss.dual(p) > state.ATOM).sum())
@@ -157,7 +158,7 @@ class Sliding:
             return state.ENDED
         return state.STICKS
 
-    def _switch_to_explicit(self, s: state.State) -> int:
+    def _switch_to_explicit(self, s: Scheme) -> int:
         if s.quiet > 0.0:
             return state.ENDED
         use_explicit_steps(s)
@@ -248,7 +249,7 @@ class Sliding:
         return Weights(a, U)
 
 
-def use_explicit_steps(s: state.State) -> None:
+def use_explicit_steps(s: Scheme) -> None:
     """Switch to explicit steps, whose length and stiffness have to be found again."""
     s.stuck, s.power = state.MOVES, -1
     s.h, s.part = 1e-3, 0.0

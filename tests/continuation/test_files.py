@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.cli.main import main
-from core.compiled import log_time
+from core.compiled import log_time, log_time_state
 from core.errors import InputError, MarginscopeError, RunFileError
 from core.observables.registry import OBSERVABLES
 from core.run_files.schema import STATE_INTERVAL
@@ -254,7 +254,8 @@ def times(factor: float) -> Callable[[np.ndarray], np.ndarray]:
     return lambda values: factor * values
 
 
-FLOATS, COUNTS = list(log_time.Floats.__annotations__), list(log_time.Counts.__annotations__)
+FLOATS = list(log_time_state.Floats.__annotations__)
+COUNTS = list(log_time_state.Counts.__annotations__)
 
 CHANGES = (
     (FLOW, "floats", at(FLOATS.index("h"), np.nan)),
