@@ -20,7 +20,8 @@ from core.observables.registry import OBSERVABLES
 from core.plugins import find_plugin, installed_plugins, load_trusted
 from core.runs import open_run
 from core.settings import Registry
-from core.studies.study import load_study, shipped_ids, shipped_summaries
+from core.studies.study import load_study, shipped_ids
+from core.studies.summaries import shipped_summaries
 from core.study_file.validation import build_experiment
 from core.trust import UntrustedCodeError, UntrustedRunError
 

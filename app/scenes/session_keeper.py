@@ -26,7 +26,8 @@ from app.training.study_edits import Edits, Pairs
 from app.widgets.dialogs import Question, Role
 from core.errors import InputError, MarginscopeError
 from core.files import is_plain, read_text, set_aside, write_whole
-from core.studies.study import parse_study, shipped_summaries
+from core.studies.study import parse_study
+from core.studies.summaries import shipped_summaries
 
 VERSION = 1
 MOST_BYTES = 5_000_000

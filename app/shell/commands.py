@@ -16,7 +16,7 @@ from app.playback.inspector import definition
 from app.shell.curve_choice import CurveChoiceController
 from app.shell.main_window import MainWindow
 from app.state.text_search import SearchEntry, make_entry
-from core.studies.study import shipped_summaries
+from core.studies.summaries import shipped_summaries
 
 if TYPE_CHECKING:
     from app.shell.command_palette import CommandPalette

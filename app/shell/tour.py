@@ -21,7 +21,7 @@ from app.widgets.keyboard import ButtonKeyActivation
 from app.widgets.labels import heading_label, quiet_label
 from app.widgets.layouts import add_all, space
 from core.problem.schedule import coordinate
-from core.studies.study import shipped_summaries
+from core.studies.summaries import shipped_summaries
 
 TOUR_STUDY = "telgarsky22-figure-1"
 

@@ -34,7 +34,7 @@ from app.widgets.labels import heading_label, menu_text, plain_label, plain_tip,
 from app.widgets.layouts import add_all, space
 from core.stories.shipped_stories import shipped_stories
 from core.studies.papers import PAPERS
-from core.studies.study import shipped_summaries
+from core.studies.summaries import shipped_summaries
 
 HEADLINE = "Watch a network learn"
 EXPLANATION = (

@@ -33,7 +33,8 @@ from core.problem.schedule import inverse_coordinate
 from core.stories.shipped_stories import shipped_stories
 from core.stories.story import LONGEST_SENTENCE, Story, StoryMoment, StoryRun
 from core.stories.story_file import SUFFIX, find_runs, load_story, relative_run, save_story
-from core.studies.study import Study, shipped_summaries
+from core.studies.study import Study
+from core.studies.summaries import shipped_summaries
 
 NO_RUNS = "Open a run first: a story is about recorded runs."
 NO_MOMENTS = "The story has no moments yet. Add some with Story ..."

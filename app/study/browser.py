@@ -27,7 +27,7 @@ from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.levels import fit_text, label_width, paint_label
 from core.studies.papers import PAPERS
-from core.studies.study import Summary, shipped_summaries
+from core.studies.summaries import Summary, shipped_summaries
 from core.studies.thumbnails import Thumbnail, sentence, thumbnails
 
 KEYS = "\u2191\u2193: select \u00b7 Enter: train in place of the open runs \u00b7 Esc: close"

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from app.widgets.inputs import ChoiceBox, text_width
 from app.widgets.labels import plain_tip
 from app.widgets.layouts import add_all, space
-from core.studies.study import Study, Summary, shipped_summaries
+from core.studies.study import Study
+from core.studies.summaries import Summary, shipped_summaries
 
 OPEN_TEXT = "Open a study file ..."
 OPEN = "open"

@@ -15,7 +15,8 @@ from core.problem.schedule import coordinate, further_horizon
 from core.settings import MAX_SEED
 from core.studies.cell_selection import restrict_study
 from core.studies.changes import is_derived_title, origin_of, present_title, retitle
-from core.studies.study import Study, load_study, shipped_ids, shipped_summaries
+from core.studies.study import Study, load_study, shipped_ids
+from core.studies.summaries import shipped_summaries
 from core.studies.tables import Cell
 from core.study_file.experiment import KINDS, Experiment
 

@@ -9,7 +9,8 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from core.studies.study import Study, load_study, shipped_ids, shipped_summaries
+from core.studies.study import Study, load_study, shipped_ids
+from core.studies.summaries import shipped_summaries
 from core.study_file.experiment import KINDS
 from core.study_file.words import label_of, setting_words
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from operator import attrgetter
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -338,36 +336,6 @@ def parse_study(
     _ = study.claims, study.sweep, hunt_of(study.results, identifier), study.opens_with
     study.check()
     return study
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """Entry in a list of studies, read without checking the study itself."""
-
-    id: str
-    title: str
-    source: str
-    note: str
-
-
-@cache
-def shipped_summaries() -> tuple[Summary, ...]:
-    """Return the shipped studies sorted by id; damaged ones are left out."""
-    summaries = []
-    for entry in sorted(plugins.study_files(), key=attrgetter("stem")):
-        name = entry.stem
-        with suppress(OSError, ValueError, InputError):
-            document = _head(entry.read_text(encoding="utf-8"), name)
-            title, *words = (str(document.get(key, "")) for key in ("title", "source", "note"))
-            summaries.append(Summary(name, title or name, *words))
-    return tuple(summaries)
-
-
-def _head(text: str, name: str) -> dict[str, Any]:
-    """Return the keys above the first table: whole files would delay the window by 0.1 s."""
-    with suppress(InputError):  # a text in quotes may have a line that begins like a table
-        return parse_toml(text.partition("\n[")[0], name)
-    return parse_toml(text, name)
 
 
 def shipped_ids() -> tuple[str, ...]:

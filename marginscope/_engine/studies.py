@@ -15,7 +15,8 @@ from core.errors import InputError, did_you_mean, nearest_names
 from core.studies.code import check_code
 from core.studies.papers import PAPERS
 from core.studies.study import Study as CoreStudy
-from core.studies.study import load_study, shipped_ids, shipped_summaries
+from core.studies.study import load_study, shipped_ids
+from core.studies.summaries import shipped_summaries
 from core.studies.tables import SIZES, kinds_first
 from marginscope._engine.boundary import public
 

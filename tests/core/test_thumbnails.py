@@ -9,7 +9,8 @@ import pytest
 from core.numbers import whole_text
 from core.studies import thumbnails as module
 from core.studies.papers import PAPERS
-from core.studies.study import load_study, shipped_ids, shipped_summaries
+from core.studies.study import load_study, shipped_ids
+from core.studies.summaries import shipped_summaries
 from core.studies.thumbnails import Thumbnail, sentence, thumbnails
 from tests.test_architecture import ROOT
 from tests.tools.thumbnails import made

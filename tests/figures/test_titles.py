@@ -20,7 +20,8 @@ from core.figures.primitives import MM_PER_INCH, Text, plain
 from core.figures.scene import build_scene
 from core.figures.study_figure import WIDTHS as STUDY_WIDTHS
 from core.observables.registry import OBSERVABLES, title_with_unit
-from core.studies.study import load_study, shipped_ids, shipped_summaries
+from core.studies.study import load_study, shipped_ids
+from core.studies.summaries import shipped_summaries
 from core.terminal.text import shorten
 from tests.support.made_up_figures import problem_of, write_run
 

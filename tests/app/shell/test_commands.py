@@ -25,7 +25,7 @@ from core.library.library import Listing
 from core.library.run_notes import change_about
 from core.observables.observable import Shape
 from core.observables.registry import of_shape
-from core.studies.study import shipped_summaries
+from core.studies.summaries import shipped_summaries
 from tests.app.mouse import entry as entry_of
 from tests.app.mouse import keys
 from tests.app.mouse import opened as opened_menu

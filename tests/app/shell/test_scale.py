@@ -17,7 +17,8 @@ from app.training.field_row import FieldRow
 from app.training.run_questions import CANCEL, TRAIN
 from app.training.studies import with_playback_frames
 from core.studies.cell_selection import worth_seeing
-from core.studies.study import load_study, shipped_summaries
+from core.studies.study import load_study
+from core.studies.summaries import shipped_summaries
 from core.study_file.experiment import Experiment
 from core.study_file.validation import build_experiment
 from core.study_file.weight import (

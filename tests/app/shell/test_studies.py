@@ -13,7 +13,8 @@ from app.study.browser import StudyBrowser
 from app.study.chooser import BROWSE_TEXT
 from app.widgets.levels import label_width
 from core.studies.papers import PAPERS
-from core.studies.study import shipped_ids, shipped_summaries
+from core.studies.study import shipped_ids
+from core.studies.summaries import shipped_summaries
 from core.studies.thumbnails import thumbnails
 from tests.app.mouse import keys
 

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.shell.application import Marginscope
 from app.shell.welcome_page import Card, WelcomePage
 from core.studies.papers import PAPERS
-from core.studies.study import shipped_summaries
+from core.studies.summaries import shipped_summaries
 from tests.app.mouse import pick
 
 LEFT = Qt.MouseButton.LeftButton
