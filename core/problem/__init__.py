@@ -1,4 +1,5 @@
 """Input of a training run: data, network, loss and start, and the schedule of recorded frames.
 
-`problem` makes them, `reduction` has the row-space form for d > n, `schedule` the recorded times.
+`problem` makes them, `parameter_file` reads a start from a file, `reduction` has the row-space form
+for d > n, `schedule` the recorded times.
 """
