@@ -45,31 +45,13 @@ from core.runs.changing_files import (
     retry_while_changing,
     status_of,
 )
+from core.runs.restrictions import LIMITS, PRAGMAS, authorise
 
 WAIT_S = 2.0  # seconds to wait for a recorder that is closing the file
 IDLE_S = 5.0  # seconds: a `-wal` untouched for longer has no recorder about to close it
 OPS_PER_TICK, MAX_TICKS = 10_000, 3_000  # 3e7 operations; reading a whole run takes under 1e6
 # A run file has seven entries; a longer schema is foreign, and need not be read completely.
 MAX_SCHEMA_ROWS = 100
-# Just enough for our own statements, as SQLite's authors recommend for untrusted files ("Defense
-# Against The Dark Arts").
-LIMITS = {
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 10_000,
-    sqlite3.SQLITE_LIMIT_COLUMN: 32,
-    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 32,
-    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 2,
-    sqlite3.SQLITE_LIMIT_VDBE_OP: 10_000,
-    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 8,
-    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 64,
-    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 16,
-    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
-    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
-}
-# Not memory-mapped: truncation of a mapped file kills the process by a signal.
-PRAGMAS = ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0")
-ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
-ALLOWED_FUNCTIONS = {"count", "length", "typeof"}
 # Python cannot decode SQLite's own message if it quotes a damaged schema.
 READ_ERRORS = (sqlite3.Error, UnicodeError)
 # End of a rollback journal that names a super-journal.
@@ -155,7 +137,7 @@ class Connection:
 
     def _check_schema(self) -> None:
         # Only now: the authoriser would reject the two PRAGMAs of the header.
-        self._sqlite.set_authorizer(_authorise)
+        self._sqlite.set_authorizer(authorise)
         columns = "type, name, tbl_name, sql, rootpage"
         rows = list(self.query(f"SELECT {columns} FROM sqlite_schema LIMIT {MAX_SCHEMA_ROWS}"))
         expected = expected_schema(self._version)
@@ -213,13 +195,6 @@ class Connection:
     def _tick(self) -> int:
         self._ticks += 1
         return int(self._ticks > MAX_TICKS)
-
-
-def _authorise(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Allow SELECT, the reading of columns, and two functions; nothing else."""
-    if action in ALLOWED or (action == sqlite3.SQLITE_FUNCTION and second in ALLOWED_FUNCTIONS):
-        return sqlite3.SQLITE_OK
-    return sqlite3.SQLITE_DENY
 
 
 def _sentence(path: Path, error: Exception) -> RunFileError:
