@@ -1,7 +1,8 @@
 """Run files: one run, one SQLite file, written during the run and safe to open from anyone.
 
-`base`, `run` and `run_history` are runs to be read. `connection`, `restrictions`, `changing_files`,
-`run_file`, `arrays`, `meta` and `states` read and check their parts; `recorder` writes one.
+`description`, `base`, `run` and `run_history` are runs to be read. `connection`, `restrictions`,
+`changing_files`, `run_file`, `arrays`, `meta` and `states` read and check their parts; `recorder`
+writes one.
 """
 
 from core.runs.base import Run
