@@ -198,7 +198,18 @@ def power_iteration(work: Work, s: State) -> float:
 def step_distance(net: Net, theta: Array, newer: Array) -> float:
     """Return |theta' - theta|; the turn of each v_j counts by its neuron's share of sum_k |u_k|.
 
-    `theta` and `newer` (P,) are the parameters before and after the step.
+    Parameters
+    ----------
+    net : Net
+        Network.
+    theta, newer : array (P,)
+        Parameters before and after the step, both normalised.
+
+    Returns
+    -------
+    float
+        Length of the change in the parameters in which f is homogeneous. For a net in whose V the
+        degree is 0, its square includes sum_j (|u_j|/sum_k |u_k|) |v_j' - v_j|^2/|v_j|^2.
     """
     squared = 0.0
     for k in range(net.scaled):
@@ -232,21 +243,54 @@ def start(work: Work, s: State) -> bool:
 
 @compile_kernel
 def evaluate(work: Work, s: State, point: Array) -> None:
-    """Set p, and the preactivations Z, at a point (P,): see `core.compiled.phases.Field`."""
+    """Set p and Z at a point: see `core.compiled.phases.Field`.
+
+    Parameters
+    ----------
+    work : Work
+        Its scores p, and Z, preactivations or phi' of them, are written in place; F is overwritten.
+    s : State
+        State of the scheme, unused.
+    point : array (P,)
+        Parameters.
+    """
     margins(work, point, work.Z, work.p)
 
 
 @compile_kernel
 def gradient(work: Work, s: State, point: Array) -> None:
-    """Set G by q, after `evaluate` at the same point (P,)."""
+    """Set G = sum_i q_i grad p_i, after `evaluate` at the same point.
+
+    Parameters
+    ----------
+    work : Work
+        Its G is written in place, from its q and Z; F and C are overwritten.
+    s : State
+        State with rho and v_speed, for the part in V.
+    point : array (P,)
+        Parameters.
+    """
     field(work, s, point, work.q, work.Z, work.G)
 
 
 @compile_kernel
 def normalise(work: Work, s: State, base: Array) -> float:
-    """Restore what the flow conserves, and divide by the norm.
+    """Restore in the last stage what the flow conserves, and divide by the norm.
 
-    Returns the norm; -1 if a whole step breaks a conserved sign.
+    Parameters
+    ----------
+    work : Work
+        Its last stage, `newer`, is updated in place.
+    s : State
+        State with rho before the step, and with the kind of the step.
+    base : array (P,)
+        Parameters at the start of the step or half step, normalised.
+
+    Returns
+    -------
+    float
+        |W_h| after the step over |W_h| before it. -1 if a sign that the flow conserves has changed:
+        whole steps are refused then, but not the half steps of a check, nor Euler steps.
     """
     same_signs = rebalance(work.net, work.balance, s.rho, base, work.newer)
     if not same_signs and s.euler == 0 and s.half == 0:
@@ -256,7 +300,20 @@ def normalise(work: Work, s: State, base: Array) -> float:
 
 @compile_kernel
 def measure(work: Work, s: State, norm: float) -> float:
-    """Set p at the normalised last stage; return its distance to theta."""
+    """Set p at the normalised last stage; return its distance to theta.
+
+    Parameters
+    ----------
+    work : Work
+        Its p and Z are written in place, F is overwritten.
+    s, norm : State, float
+        State of the scheme, and norm of the last stage before `normalise`; both unused.
+
+    Returns
+    -------
+    float
+        `step_distance` from theta to `newer`.
+    """
     margins(work, work.newer, work.Z, work.p)
     return step_distance(work.net, work.theta, work.newer)
 
@@ -274,7 +331,12 @@ def interpolate(work: Work, s: State, w: float, out: Array) -> float:
     w : float
         Weight of the end of the step, from 0 to 1.
     out : array (P,)
-        Direction, written in place.
+        Direction, written in place: homogeneous parameters of norm 1.
+
+    Returns
+    -------
+    float
+        ln |W|, linear in w between the two ends.
     """
     return blend_states(s, work.net.scaled, work.previous, work.theta, w, out)
 
@@ -284,5 +346,22 @@ FIELD = Field(start, power_iteration, evaluate, normalise, measure, interpolate,
 
 @compile_kernel
 def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
-    """Take steps of the flow; return a code: see `core.compiled.phases.advance`."""
+    """Take steps of the flow: `core.compiled.phases.advance` with this module's field.
+
+    Parameters
+    ----------
+    work : Work
+        Network, data and arrays of the run, updated in place.
+    s : State
+        State of the scheme, updated in place.
+    frames : Frames
+        Times of frames; buffer (rows, P) and rows are written in place.
+    budget : int
+        Number of phases to do, about one evaluation of the field each.
+
+    Returns
+    -------
+    int
+        GOING, BUFFER_FULL, DONE, STATIONARY, STALLED or STICKS (core.compiled.log_time).
+    """
     return phases.advance(FIELD, work, s, frames, budget)

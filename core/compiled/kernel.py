@@ -31,7 +31,18 @@ BLAS_NODES, BLAS_COORDINATES, BLAS_EXAMPLES = 64, 32, 32
 
 @compile_kernel
 def is_large(m: int, d: int, n: int) -> bool:
-    """Return True if BLAS does products of sizes m, d and n."""
+    """Return True if BLAS is faster than loops for the products of a network.
+
+    Parameters
+    ----------
+    m, d, n : int
+        Numbers of neurons, of coordinates and of examples.
+
+    Returns
+    -------
+    bool
+        True if each number reaches its measured limit.
+    """
     return m >= BLAS_NODES and d >= BLAS_COORDINATES and n >= BLAS_EXAMPLES
 
 
@@ -47,7 +58,15 @@ def is_active(Z: Matrix) -> bool:
 
 @compile_kernel
 def preactivations(U: Matrix, XT: Matrix, Z: Matrix) -> None:
-    """Write U XT, of U (m, d) and XT (d, n), into Z (m, n)."""
+    """Write Z = U XT, by tiles, BLAS or loops, whichever is fastest for these sizes.
+
+    Parameters
+    ----------
+    U, XT : array (m, d), array (d, n)
+        Inner weights, and the transposed data.
+    Z : array (m, n)
+        Preactivations, written in place.
+    """
     if fits(U, XT):
         product(U, XT, Z)
     elif is_large(U.shape[0], U.shape[1], XT.shape[1]):
@@ -149,7 +168,17 @@ def outputs(phi: int, slope: float, alpha: Matrix, Z: Matrix, F: Matrix, h: Vect
 
 @compile_kernel
 def smooth_activation(slope: float, z: Vector, h: Vector) -> None:
-    """Write phi(z) into h and phi'(z) into z, of the smoothed leaky ReLU, by one exponential."""
+    """Write phi(z) into h and phi'(z) into z, of the smoothed leaky ReLU, by one exponential.
+
+    phi(z) = slope z + (1 - slope) (ln(1 + e^z) - ln 2), so that phi(0) = 0.
+
+    Parameters
+    ----------
+    slope : float
+        Slope of the activation on the left.
+    z, h : array (n,)
+        Preactivations, updated in place to phi'(z); and phi(z), written in place.
+    """
     zero = z.dtype.type(0)
     for i in range(z.size):
         e = exp_minus(abs(z[i]))
@@ -193,7 +222,15 @@ def outputs_and_slopes(slope: float, alpha: Matrix, Z: Matrix, F: Matrix, H: Mat
 
 @compile_kernel
 def spread(a: Vector, G: Matrix, c: Vector) -> None:
-    """Write c_i = sum_o a_o G_oi into c (n,), for a (k,) and G (k, n)."""
+    """Write c_i = sum_o a_o G_oi.
+
+    Parameters
+    ----------
+    a, G : array (k,), array (k, n)
+        Outer weights of one neuron, and weights of the outputs.
+    c : array (n,)
+        Sums, written in place.
+    """
     for i in range(c.size):
         c[i] = a[0] * G[0, i]
     for o in range(1, a.size):
@@ -297,7 +334,17 @@ def derivative_along(
 
 @compile_kernel
 def inner_gradient(C: Matrix, XT: Matrix, X: Matrix, d_U: Matrix) -> None:
-    """Write C X into d_U (m, d), from XT (d, n) and X (n, d), which may have no rows."""
+    """Write d_U = C X, by tiles, BLAS or loops, whichever is fastest for these sizes.
+
+    Parameters
+    ----------
+    C : array (m, n)
+        Derivatives in the preactivations.
+    XT, X : array (d, n), array (n, d) or (0, d)
+        Data by coordinates and by examples. Only tiles read X; without rows they are not used.
+    d_U : array (m, d)
+        Derivatives in the inner weights, written in place.
+    """
     if X.shape[0] == C.shape[1] and fits(C, X):
         product(C, X, d_U)
     elif is_large(C.shape[0], XT.shape[0], C.shape[1]):

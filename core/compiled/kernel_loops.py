@@ -17,7 +17,15 @@ Matrix = NDArray[Any]
 
 @compile_kernel
 def preactivations_by_loops(U: Matrix, XT: Matrix, Z: Matrix) -> None:
-    """Write U XT into Z as `preactivations` does, by four neurons and four coordinates."""
+    """Write Z = U XT, by four neurons and four coordinates.
+
+    Parameters
+    ----------
+    U, XT : array (m, d), array (d, n)
+        Inner weights, and the transposed data.
+    Z : array (m, n)
+        Preactivations, written in place.
+    """
     m, d = U.shape
     n = XT.shape[1]
     whole_m, whole_d = m - m % 4, d - d % 4
@@ -62,7 +70,15 @@ def preactivations_by_loops(U: Matrix, XT: Matrix, Z: Matrix) -> None:
 
 @compile_kernel
 def inner_gradient_by_loops(C: Matrix, XT: Matrix, d_U: Matrix) -> None:
-    """Write C XT' into d_U as `inner_gradient` does, by four neurons and two coordinates."""
+    """Write d_U = C XT', by four neurons and two coordinates.
+
+    Parameters
+    ----------
+    C, XT : array (m, n), array (d, n)
+        Derivatives in the preactivations, and the transposed data.
+    d_U : array (m, d)
+        Derivatives in the inner weights, written in place.
+    """
     m, n = C.shape
     d = XT.shape[0]
     whole_m, whole_d = m - m % 4, d - d % 2

@@ -39,9 +39,9 @@ SHORT = 6.9  # ln(t/dt)
 LONG = 6.9  # ln t from which a network that hardly moves counts as stuck
 VANISHED = 15.0  # below e^-15 of the largest |W|, |W|^2 consists of rounding errors
 SMALLEST_STEP = 1e-16
-STRICT = 1e-11  # tolerated fall in one step of the smoothed margin, which never falls exactly
+STRICT = 1e-11  # tolerated fall of the smoothed margin in a step; the exact flow's never falls
 LATEST = 2.4e8  # ln t beyond which chatter in a step outweighs the gain of the margin
-MOST_REFUSALS = 3  # refusals in a row, before a small fall is accepted
+MOST_REFUSALS = 3  # refusals in a row after which a small fall is accepted
 # Mass of q on few examples shows that the integrator lost resolution (docs/theory.md, 9).
 ATOM = 1e-3
 LN_10 = 2.302585092994046
@@ -116,7 +116,21 @@ def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
     """Return True if theta hardly moves although some example is not classified.
 
     Q is constant there, s grows like t instead of ln t, and the run takes steps in proportion to t.
-    `distance` is that of the last step, `tau` and `longest` its wanted distance and longest length.
+
+    Parameters
+    ----------
+    s : State
+        State at the end of a step of length h, with ln t after it.
+    distance : float
+        |theta' - theta| of the step.
+    tau, longest : float
+        Distance at which steps aim, and largest allowed h.
+
+    Returns
+    -------
+    bool
+        True if ln t > LONG, the smoothed margin is not positive, and theta moves at a quarter of
+        the speed tau/longest at most.
     """
     slow: bool = distance * longest <= 0.25 * tau * s.h and s.ln_t > LONG
     return slow and bool(s.smoothed <= 0.0)
@@ -124,7 +138,7 @@ def is_stuck(s: State, distance: float, tau: float, longest: float) -> bool:
 
 @compile_kernel
 def is_slow(s: State, gained: float) -> bool:
-    """Return True if some example is not classified, and a step is at most a thousandth of t.
+    """Return True if some example is not classified, and a step is shorter than about t/1000.
 
     `gained` is ln dt of the step. Such a network may be stuck, and move by nothing but chatter.
     """
@@ -184,12 +198,27 @@ def accept_step(s: State, p: Array, norm: float, distance: float) -> None:
 def choose_step(s: State, p: Array, norm: float) -> bool:
     """Return True if a step may be taken: the smoothed margin must not fall. Else refine it.
 
-    After some refusals in a row, or with the most stages that are tried for it, a small fall is
-    accepted, since the run would stop otherwise; and any of 1e-8 beyond log10 t = 1e8.
+    After MOST_REFUSALS refusals in a row, or at MOST_LEAST_STAGES stages, a small fall is accepted,
+    since the run would stop otherwise. Beyond ln t = LATEST any fall up to 1e-8 is accepted.
 
-    A finer step has half the length, or, where parts of degree 0 slide along kinks, more stages:
+    A refined step has half the length, or, where parts of degree 0 slide along kinks, more stages:
     both what is gained and what chatter across a kink loses are proportional to h there, while
     chatter is proportional to 1/S^2.
+
+    Parameters
+    ----------
+    s : State
+        State of the scheme, updated in place. A refused step is planned again.
+    p : array (N,)
+        Scores at the normalised end of the step.
+    norm : float
+        |W| after the step over |W| before it; a step is refused unless this is positive.
+
+    Returns
+    -------
+    bool
+        False if the step is refused, also for NaN. Euler steps, and those from a smoothed margin
+        that is not positive, are accepted whatever the margin does.
     """
     e = s.temperature
     fall = s.smoothed - smoothed_margin(s.form, s.others, p, e) / e
@@ -213,7 +242,15 @@ def choose_step(s: State, p: Array, norm: float) -> bool:
 
 @compile_kernel
 def replace_theta(previous: Array, theta: Array, newer: Array) -> None:
-    """Set theta (P,) to the last stage `newer`, and `previous` to theta, in place."""
+    """Set theta to the last stage, and `previous` to theta.
+
+    Parameters
+    ----------
+    previous, theta : array (P,)
+        Parameters before the last step and now, updated in place.
+    newer : array (P,)
+        Normalised last stage of the accepted step.
+    """
     for k in range(theta.size):
         previous[k] = theta[k]
         theta[k] = newer[k]
@@ -269,9 +306,25 @@ def weight_of_mark(s: State, mark: float) -> float:
 def blend_states(
     s: State, scaled: int, previous: Array, theta: Array, w: float, out: Array
 ) -> float:
-    """Write (1 - w) previous + w theta into out; return its rho.
+    """Write (1 - w) previous + w theta, normalised; return its rho.
 
-    The first `scaled` numbers get norm 1.
+    Parameters
+    ----------
+    s : State
+        State with rho before and after the last step.
+    scaled : int
+        Number of parameters, the first ones, that are divided by their norm.
+    previous, theta : array (P,)
+        Parameters before and after the last step.
+    w : float
+        Weight of theta, from 0 to 1.
+    out : array (P,)
+        Blended parameters, written in place.
+
+    Returns
+    -------
+    float
+        (1 - w) times rho before the step, plus w times rho after it.
     """
     norm = 0.0
     for k in range(theta.size):

@@ -13,7 +13,7 @@ Array = NDArray[Any]
 
 
 class Floats(Protocol):
-    """Real numbers of a run. Run files keep them, in this order."""
+    """Real numbers of a run. Run files store them in this order."""
 
     rho: float  # ln |W|, W the homogeneous parameters
     ln_t: float  # ln of the time t
@@ -29,9 +29,9 @@ class Floats(Protocol):
     t_2: float
     w_0: float  # 1 + 1/S^2
     w_1: float  # T_S(w0)/T_S'(w0)
-    fewest_atoms: float  # since the frame before: the least number of q_i > ATOM
-    largest_fall: float  # since the frame before: of the smoothed margin, in one step
-    least_stages: float  # that the next step has
+    fewest_atoms: float  # least number of q_i > ATOM since the previous frame
+    largest_fall: float  # largest fall of the smoothed margin in one step since then
+    least_stages: float  # least number of stages of the next step
     whole_h: float  # h before it was cut for a frame
     last_h: float  # of the step just taken
     slope: float  # of ln dt/ds in s, over that step
@@ -42,29 +42,32 @@ class Floats(Protocol):
     kept_h: float
     peak_rho: float  # the largest rho so far
     speed: float  # |d theta/ds|
-    part: float  # length of the next implicit step by t; 0: not known
-    quiet: float  # ln t since which R has been at rest; 0 if it is not
+    part: float  # length of the next implicit step over t; 0 if unknown
+    quiet: float  # ln t since which the risk R has hardly fallen; 0 while it falls
 
 
 class Counts(Protocol):
-    """Whole numbers of a run. Run files keep them, in this order."""
+    """Whole numbers of a run. Run files store them in this order.
 
-    phase: int  # next phase: BEGIN to HALVE
+    Names in capitals are constants of core.compiled.log_time.
+    """
+
+    phase: int  # next phase: START_STEP to HALVE
     stage: int  # stages made of this step
-    stages: int  # S
+    stages: int  # number S of stages of this step
     power: int  # remaining power iterations for `eigenvalue`; -1 if unknown
     step: int  # steps taken
     mark: int  # the next frame's place on the schedule
     buffered: int  # frames in the buffer
     form: int  # the loss's code, or EXPONENTIAL where that is the same: see `update_dual_weights`
-    rejected: int  # steps
-    most_stages: int  # of a step since the frame before
+    rejected: int  # refused steps
+    most_stages: int  # largest number of stages of a step since the previous frame
     others: int  # scores of an example: 1, or k - 1 for k classes
-    in_a_row: int  # refusals
-    cut: int  # why h is shorter than the scheme would have it: NOT_CUT to SPLIT
+    in_a_row: int  # refusals in a row
+    cut: int  # why h is shorter than the scheme's own choice: NOT_CUT to SPLIT
     landing: int  # 1 while a step goes the rest of the way to a frame
     half: int  # 1 and 2 during the half steps of a check, else 0
-    evaluations: int  # of the field
+    evaluations: int  # phases done, about one evaluation of the field each
     checked: int  # step from which on the next check is due
     stuck: int  # MOVES, HARDLY or SLOWLY
     slides_from: int  # the step from which on steps along kinks are implicit
@@ -102,7 +105,17 @@ class Frames(NamedTuple):
 
 
 def new_state() -> tuple[State, Array, Array]:
-    """Return a state of zeros, and its floats and counts as arrays in the same memory."""
+    """Return a state of zeros, and its floats and counts as arrays in the same memory.
+
+    Returns
+    -------
+    state : State
+        Record whose fields kernels and Python read and write by name.
+    floats : array (F,) of float64
+        Fields of `Floats`, in their order; a change of either changes the other.
+    counts : array (C,) of int64
+        Fields of `Counts`, likewise. The fields of `Settings` are in neither array.
+    """
     state, words = record(State)
     first = len(Floats.__annotations__)
     counts = words[first : first + len(Counts.__annotations__)].view(np.int64)

@@ -73,7 +73,7 @@ class Field(NamedTuple):
     parameters a row of the buffer. Norms are those after a step over those before it.
     """
 
-    # Call `begin` and set G0; return False if nothing moves.
+    # Call `log_time.start_step` and set G0; return False if nothing moves.
     start: Callable[[Any, State], bool]
     # Return the largest eigenvalue of K.
     power_iteration: Callable[[Any, State], float]
@@ -93,7 +93,7 @@ class Field(NamedTuple):
 
 @generic
 def advance(f: Field, work: Any, s: State, frames: Frames, budget: int) -> int:
-    """Do at most about `budget` field evaluations.
+    """Do at most `budget` phases, about one field evaluation each.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def advance(f: Field, work: Any, s: State, frames: Frames, budget: int) -> int:
     frames : Frames
         Times of frames; buffer and rows are written in place.
     budget : int
-        Field evaluations.
+        Number of phases.
 
     Returns
     -------

@@ -39,10 +39,10 @@ State = Mapping[str, Array]
 class History:
     """Frames of the previous runs in the order of time.
 
-    Each has step, log10 t and rho (H,), and flat parameters (H, size). None is at t = 0, where the
-    origin is. `complete` is false if some previous runs did not pass their frames on. `errors` (H +
-    1,) are the `margin_error` of these frames, and of the frame that the run starts with, infinite
-    where unknown; None if no step was checked.
+    The H frames have `steps`, `log10_time` and `rho` (H,), and flat `parameters` (H, size). The
+    frame at t = 0 is not among them: it is the origin. `complete` is False if frames of some
+    previous run are missing. `errors` (H + 1,) are the `margin_error` of these frames, and of the
+    frame with which the run starts, infinite where unknown; None if no step was checked.
     """
 
     steps: NDArray[np.int64]
@@ -60,12 +60,14 @@ class Start:
     The physical parameters are `network.physical(parameters, rho)`. `origin` are the parameters at
     t = 0, from which rotation and distance are measured. `continues` names the previous run.
 
-    `same_dynamics` is true if the previous run's dynamics continues unchanged; with its `state` at
-    the start the continuation is exact. If that state is only known at an `earlier` start, the run
-    first repeats the times `replay_times` (log10 t, increasing, the last of them the start's own)
-    without recording, with the dynamics `replay_dynamics` (None: its own). In the start of that
-    repetition it is the dynamics to its own end, which a schedule of steps needs. `history` are the
-    frames before the start.
+    `same_dynamics` is True if the previous run's dynamics continues unchanged; with its `state` at
+    the start the continuation is exact. If that state is only known at an `earlier` start, a replay
+    from there to the start comes first (core.dynamics.replay), which records nothing. It passes the
+    frames at `replay_times`, increasing log10 t whose last is the start's own. Its dynamics is
+    `replay_dynamics`; None for the run's own. `history` are the frames before the start.
+
+    Within a replay the dynamics ends at the start. Its own start has `replay_dynamics` with the
+    original end, up to which a schedule of learning rates counts the steps.
     """
 
     parameters: Array
@@ -92,7 +94,18 @@ class LastValue:
     def value(self, key: tuple[object, ...], flat: Array, compute: Callable[[], float]) -> float:
         """Return the cached value of these very objects at a point, or `compute` it.
 
-        Objects are compared by identity, the point `flat` (size,) by its values.
+        Parameters
+        ----------
+        key : tuple
+            Objects on which the value depends, compared by identity.
+        flat : array (size,)
+            Point, compared by its values. A copy is kept.
+        compute : callable
+            Computes the value, which replaces the cached one.
+
+        Returns
+        -------
+        float
         """
         before, point, value = self._last
         is_same = len(key) == len(before) and all(map(operator.is_, key, before))
@@ -132,7 +145,14 @@ class Problem:
         return loss_named(self.experiment.loss.kind)
 
     def physical_start(self) -> Array:
-        """Return the physical parameters (size,) at the start."""
+        """Return the physical parameters at the start.
+
+        Returns
+        -------
+        array (size,)
+            Flat, the homogeneous ones times e^rho; infinite where e^rho overflows. For rho = 0 the
+            array of the start itself, not a copy.
+        """
         return self.network.physical(self.start.parameters, self.start.rho)
 
     def outputs(self, flat: Array) -> Array:
@@ -151,27 +171,50 @@ class Problem:
         return np.asarray(self.network.outputs(flat, self.inputs))
 
     def margins(self, flat: Array) -> Array:
-        """Return the unnormalised margins at flat parameters (size,).
+        """Return the margins of the training examples, not normalised.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Flat parameters.
 
         Returns
         -------
         array (n,)
-            p_i.
+            p_i = y_i f(x_i); for k classes the own logit less the largest other one.
         """
         return self.network.margins(flat, self.inputs, self.dataset.y)
 
     def scores(self, flat: Array) -> Array:
-        """Return the loss's scores at flat parameters (size,).
+        """Return the arguments of the loss on the training data.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Flat parameters.
 
         Returns
         -------
         array (n,), or (n, k - 1) for k classes
-            p, or P.
+            Margins p_i; for least squares the residuals f(x_i) - y_i; for cross-entropy the gaps
+            from the own logit of each example to the other logits.
         """
         return self.loss.scores(self.outputs(flat), self.dataset.y)
 
     def dual(self, flat: Array) -> Array | None:
-        """Return the dual weights q (n,), summed over the other classes; None without any."""
+        """Return the dual weights of the training examples.
+
+        Parameters
+        ----------
+        flat : array (size,)
+            Flat parameters; their norm sets the temperature of the weights.
+
+        Returns
+        -------
+        array (n,) or None
+            q_i = l'(p_i)/l'(l^-1(sum_k l(p_k))), with k classes summed over the other classes of
+            each example. None if the loss is not monotone, as those that fit targets.
+        """
         if not self.loss.monotone:
             return None
         q = self.loss.dual(self.scores(flat))

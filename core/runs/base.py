@@ -153,6 +153,11 @@ class Run(RunDescription):
     def physical_parameters(self, index: int) -> Array:
         """Return the parameters of a frame at their physical scale.
 
+        Parameters
+        ----------
+        index : int
+            Index of the frame, 0 <= index < frames.
+
         Returns
         -------
         array (size,)

@@ -151,9 +151,26 @@ class Connection:
     def query(
         self, sql: str, parameters: tuple[object, ...] = (), *, longest: int = MAX_TEXT_BYTES
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of one SELECT, refusing values longer than `longest` bytes.
+        """Yield the rows of one SELECT, with limits on work and on the length of values.
 
-        Raises RunFileError for all errors of SQLite.
+        Parameters
+        ----------
+        sql : str
+            Statement; the program's own, never text from the file.
+        parameters : tuple
+            Values of its question marks.
+        longest : int
+            Largest length of a value in bytes.
+
+        Yields
+        ------
+        tuple
+            Values of one row.
+
+        Raises
+        ------
+        RunFileError
+            SQLite fails in any way, refuses the statement, or a value is too long.
         """
         self._ticks = 0
         try:

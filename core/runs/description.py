@@ -71,9 +71,8 @@ class RunDescription(ABC):
         """
         if self.reduction is None:
             return self.network.inputs(x), None
-        return self.network.inputs(
-            self.reduction.training(x)
-        ), self.reduction.perpendicular_products(x)
+        inputs = self.network.inputs(self.reduction.training(x))
+        return inputs, self.reduction.perpendicular_products(x)
 
     @property
     def title(self) -> str:

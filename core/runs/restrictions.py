@@ -26,7 +26,22 @@ ALLOWED_FUNCTIONS = {"count", "length", "typeof"}
 
 
 def authorise(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Allow SELECT, the reading of columns, and two functions; nothing else."""
+    """Allow SELECT, the reading of columns, and ALLOWED_FUNCTIONS; nothing else.
+
+    Parameters
+    ----------
+    action : int
+        Code of SQLite for what a statement is about to do.
+    first, second : str or None
+        Objects of the action; `second` is a function's name.
+    *_ : str or None
+        Database and trigger, unused.
+
+    Returns
+    -------
+    int
+        SQLITE_OK or SQLITE_DENY.
+    """
     if action in ALLOWED or (action == sqlite3.SQLITE_FUNCTION and second in ALLOWED_FUNCTIONS):
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY

@@ -91,7 +91,7 @@ class Study:
 
     @cached_property
     def _all_cells(self) -> tuple[Cell, ...]:
-        """Made once: thousands of cells take seconds, and tables use them again and again."""
+        """All cells, made once: thousands of them take seconds, and tables use them repeatedly."""
         return tuple(self.iter_cells())
 
     def iter_cells(self) -> Iterator[Cell]:
@@ -299,10 +299,26 @@ def parse_study(
 ) -> Study:
     """Return the study of a study file's text.
 
-    `identifier` is its id; paths in it are relative to `folder`. `file_name` replaces the
-    identifier in sentences about text that is not TOML.
+    Parameters
+    ----------
+    text : str
+        TOML of the file.
+    identifier : str
+        Id of the study, which messages name; also its title if the file has none.
+    folder : Path, optional
+        Folder to which the study's paths are relative; None for the current one.
+    file_name : str
+        Name that messages about text that is not TOML give instead of the id; "" for the id.
 
-    Raises InputError for text that is not TOML, unknown keys and kinds, and wrong values.
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    InputError
+        The text is not TOML, has an unknown key or kind, or a value that is not allowed, also in
+        the figure, the claims and the cells of the grid.
     """
     file = table_of(StudyFile, parse_toml(text, file_name or identifier), identifier)
     tables = file.given_tables(SECTIONS)

@@ -1,7 +1,7 @@
-"""Loop of window, command line and tests: a generator of chunks, saved before published.
+"""Training loop of window, command line and tests.
 
-`record(problem, sink, control)` passes every frame to a sink, and only then publishes its index; a
-window interleaves several recordings in one thread by advancing each in turn.
+The generator `record` passes each chunk of frames to a sink, and only then publishes the index of
+the last frame. A window interleaves several recordings in one thread by advancing each in turn.
 """
 
 from __future__ import annotations
@@ -192,19 +192,32 @@ def chunks(dynamics: Integrator) -> Iterator[Chunk]:
 def record(
     problem: Problem, open_sink: OpenSink, control: Control, dynamics: Integrator | None = None
 ) -> Generator[Status]:
-    """Train and record, one chunk between two values; the last value has state FINISHED.
+    """Train and record, one chunk between two values.
 
-    Closing the generator before its end finishes the recording as cancelled. DiskError ends the
-    run with reason DISK_FULL; committed frames stay readable.
+    Closing the generator before its end finishes the recording as cancelled.
 
     Parameters
     ----------
-    problem, control
-        Problem to train; requests and status.
+    problem : Problem
+        Problem to train.
     open_sink : callable
-        Makes the recorder of the prepared problem.
+        Makes the recorder of the prepared problem: see `OpenSink`.
+    control : Control
+        Requests to pause and stop, which are read before each chunk; publishes the status.
     dynamics : Integrator, optional
-        Integrator of this very problem, which is prepared then.
+        Integrator of this very problem, which must be prepared already; made if None.
+
+    Yields
+    ------
+    Status
+        Status after each chunk, whose published frames are on disk. While the run is paused, each
+        value has state PAUSED. The last value has state FINISHED and the reason.
+
+    Raises
+    ------
+    DiskError
+        The disk is full: the run ends with reason DISK_FULL, and committed frames stay readable.
+        Other exceptions end it as FAILED, and are raised too.
     """
     if control.stop_requested:  # before any work: there is nothing to save, and no file
         yield control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
