@@ -1,7 +1,6 @@
 """Gradient flow dW/dt = -grad R(W) in log time: base of its engines.
 
-The scheme is in core.compiled.log_time and core.compiled.phases, its state in
-core.compiled.log_time_state.
+The scheme is in core.compiled.log_time, its state in log_time_state, its loop in phases.
 """
 
 from __future__ import annotations
