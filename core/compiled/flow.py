@@ -208,8 +208,8 @@ def step_distance(net: Net, theta: Array, newer: Array) -> float:
     Returns
     -------
     float
-        Length of the change in the parameters in which f is homogeneous. For a net in whose V the
-        degree is 0, its square includes sum_j (|u_j|/sum_k |u_k|) |v_j' - v_j|^2/|v_j|^2.
+        Length of the change in the parameters in which f is homogeneous. If f has degree 0 in V,
+        its square also contains sum_j (|u_j|/sum_k |u_k|) |v_j' - v_j|^2/|v_j|^2.
     """
     squared = 0.0
     for k in range(net.scaled):

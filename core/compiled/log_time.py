@@ -35,11 +35,11 @@ MAX_STAGES = 3000
 MOST_LEAST_STAGES = 400.0
 MAX_SAFETY = 16.0
 STATIONARY_SPEED = 1e-13  # |d theta/ds| of a zero field, from rounding alone
-SHORT = 6.9  # ln(t/dt)
+SHORT = 6.9  # ln(t/dt) above which a step counts as short
 LONG = 6.9  # ln t from which a network that hardly moves counts as stuck
 VANISHED = 15.0  # below e^-15 of the largest |W|, |W|^2 consists of rounding errors
 SMALLEST_STEP = 1e-16
-STRICT = 1e-11  # tolerated fall of the smoothed margin in a step; the exact flow's never falls
+STRICT = 1e-11  # tolerated fall of the smoothed margin in a step; the flow never lowers it
 LATEST = 2.4e8  # ln t beyond which chatter in a step outweighs the gain of the margin
 MOST_REFUSALS = 3  # refusals in a row after which a small fall is accepted
 # Mass of q on few examples shows that the integrator lost resolution (docs/theory.md, 9).
