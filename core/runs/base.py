@@ -104,11 +104,6 @@ class Run(RunDescription):
         """True if the file at the path is not the run's file any more."""
         return False
 
-    @property
-    def is_replaced(self) -> bool:
-        """True if the file at the path is not the run's file any more."""
-        return False
-
     @abstractmethod
     def refresh(self) -> int:
         """Read which frames were committed since; return `frames`. Free for a finished run."""
