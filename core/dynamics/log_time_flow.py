@@ -32,8 +32,7 @@ from core.study_file.dynamics import GradientFlow
 LATE_LOG10_TIME = 30.0
 WIDE = 1024  # from this width on early steps may be longer and less accurate
 UNIT = 1e-12  # a norm this near 1 is 1 up to rounding
-# Tolerance of a frame recomputed from its state: another processor may round differently.
-NEAR = 1e-9
+NEAR = 1e-9  # tolerance of a frame that another processor recomputes from its state
 GROWTH = 1.3  # largest ratio of a step and the one before it
 # A step that no run reaches, exact in float64: states are saved in float64.
 NEVER = 2**52
