@@ -113,7 +113,10 @@ def padded_length(d: int, itemsize: int) -> int:
 
 @final
 class CompiledEngine(BatchEngine):
-    """Engine of every two-layer network for batches of one size; `full` for the training set."""
+    """Engine of every two-layer network for batches of one size.
+
+    With `full` each batch is the training set, and `take_steps` ignores xs and ys.
+    """
 
     def __init__(
         self, problem: Problem, rule: Rule, dtype: Any, limit: float, batch: int, full: bool = False
@@ -151,7 +154,7 @@ class CompiledEngine(BatchEngine):
 
 @final
 class ArrayEngine(BatchEngine):
-    """Engine of every network, through `network.gradient`."""
+    """Engine of every network, through `network.gradient`; `full` as for `CompiledEngine`."""
 
     def __init__(
         self, problem: Problem, rule: Rule, dtype: Any, limit: float, batch: int, full: bool = False
@@ -180,9 +183,11 @@ class ArrayEngine(BatchEngine):
         return count
 
     def _step(self, inputs: Array, y: Array, factor: float) -> bool:
-        """Take one step on a batch; return False if outputs exceed the limit or are not finite.
+        """Take one step of length `factor` times the rule's step size on a batch.
 
-        Also False if the new weights would not be finite. The parameters are then unchanged.
+        The rule may ascend by rho first (sharpness-aware descent), and decay the weights. Return
+        False, with unchanged parameters, where the mean |f| exceeds the limit, or where f or the
+        new weights are not finite.
         """
         f = np.asarray(self._problem.network.outputs(self.current, inputs))
         # Before the step, so that the parameters remain those of the last valid step.

@@ -71,7 +71,7 @@ class Flow(LogTimeFlow):
         return self._slide() if code == state.STICKS else code
 
     def _slide(self) -> int:
-        """Take one implicit step; allocate its arrays on first use."""
+        """Take one implicit step; return the code of `Sliding.advance`, made on first use."""
         if self._sliding is None:
             self._sliding = Sliding(self.problem, self._work.balance)
         return self._sliding.advance(

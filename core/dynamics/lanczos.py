@@ -252,7 +252,8 @@ class _Lanczos:
     def run_until_largest(self, tolerance: float) -> Top:
         """Step until an eigenvalue above the bound has a probability of at most `MISS`.
 
-        Returns the largest Ritz value with its bound, which is larger if the steps ran out.
+        Returns the largest Ritz value with its bound: about `goal(tolerance)`, relative to the
+        value, but larger if the steps ran out, and NaN if a product was not finite.
         """
         x = -math.inf
         while not self.is_finished:
@@ -342,6 +343,7 @@ class _Lanczos:
         return values, lambda number: rows[:, :number].T @ basis, self._ahead * np.abs(rows[-1])
 
     def largest(self) -> float:
+        """Return the largest Ritz value of the steps so far, at least one."""
         return float(self._tridiagonal()[0][0])
 
     def top(self, count: int) -> Top:

@@ -306,7 +306,8 @@ def stochastic_step(problem: Problem) -> float:
     The edge falls as the network grows: for the standard network of telgarsky22 with the logistic
     loss it is 16 d/(m + d) at the start, and below about .6 later. At most .02/max_i |l'_i| |x_i|
     from a start of a chosen scale. Shorter, a `ShortenedStep`, where steps of five times this
-    length along the full gradient would raise the risk.
+    length along the full gradient would raise the risk. Where the curvature is 0 or not finite,
+    the formula's value is 1/5.
     """
     value = largest_curvature(problem)
     step = 0.2 / value if np.isfinite(value) and value > 0.0 else 0.2
