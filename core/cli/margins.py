@@ -61,7 +61,11 @@ def margins(arguments: argparse.Namespace) -> int:
 
 
 def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]]:
-    """Return (cell, problem) of a run, or of the cells of a study with different margins."""
+    """Return (name, problem) of a run file, or of the cells of a study.
+
+    Of cells with the same reference margins only the first is returned. A run has the name of its
+    file without suffix. Raises InputError for an unknown target, and for settings with a run file.
+    """
     if target in shipped_ids() or Path(target).suffix == ".toml":
         study = load_study(target)
         check_code(study, target)
@@ -78,7 +82,7 @@ def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]
 
 
 def _drop_equal(problems: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
-    """Return the first of the problems that have the same reference margins."""
+    """Return the problems without those whose reference margins an earlier one has."""
     from core.reference.registry import references_of
 
     by_key: dict[tuple[tuple[str, str], ...], tuple[str, Problem]] = {}
@@ -364,6 +368,7 @@ def _nodes(carriers: Any) -> str:
 
 
 def _join_words(words: list[str], count: int) -> str:
+    """Return words with semicolons, "none" without any; `count` includes those left out."""
     remainder = f"; {count - len(words)} more" if count > len(words) else ""
     return ("; ".join(words) or "none") + remainder
 

@@ -114,7 +114,10 @@ def run_sweep(
 
 
 def _words(status: SweepStatus) -> str:
-    """Return the text beside the progress bar."""
+    """Return the text beside a bar of cells: running and failed ones, and the seconds left.
+
+    Without running cells the text is the reason: kernels, or a cluster without workers.
+    """
     if status.compiling:
         return "compiling kernels"
     if status.lacks_workers:
@@ -158,7 +161,10 @@ INDENT = " " * 4  # of a claim's source, under its line
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Print every claim with its verdict; return 1 if one is refuted, or a cell failed."""
+    """Print every claim with its verdict; return 1 if one is refuted or a cell failed, else 0.
+
+    Return 130, without verdicts, if the training was interrupted.
+    """
     target = Path(arguments.target)
     # A folder with a study's name does not hide the study; `./NAME` means the folder.
     if target.is_dir() and arguments.target not in shipped_ids():
@@ -182,7 +188,10 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[JudgedClaim]]:
-    """Train a study and judge its claims; return the sweep's exit status and the verdicts."""
+    """Train a study, "quick" by default, and judge its claims.
+
+    Returns the sweep's exit status and the verdicts; runs stay in --out only.
+    """
     from core.sweep.folder import judged_rows
 
     size = arguments.size or "quick"
