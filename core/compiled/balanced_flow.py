@@ -67,7 +67,7 @@ def slope(work: Work, X: Array, y: Array, flat: Array) -> float:
 
 @compile_kernel
 def rebalance(flat: Array, m: int, conserved: Array, signs: Array) -> None:
-    """Give a_j, or v_j, the length that c_j implies.
+    """Give a_j where c_j >= 0, and else v_j, the length that c_j implies.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def rebalance(flat: Array, m: int, conserved: Array, signs: Array) -> None:
     conserved : array (m,)
         c_j.
     signs : array (m,)
-        Signs of a_j at the start.
+        Signs of a_j at the start, which a_j gets where c_j >= 0.
     """
     d = flat.size // m - 1
     for j in range(m):
@@ -126,7 +126,9 @@ def largest_difference(first: Array, second: Array, m: int) -> float:
 
 @compile_kernel
 def heun_step(work: Work, balance: Balance, X: Array, y: Array, h: float) -> float:
-    """Write one part of a Heun step from balance.base into work.flat; return `largest_difference`.
+    """Write one part of a Heun step from balance.base into work.flat, rebalanced.
+
+    Euler's result is rebalanced too, before Heun's second slope and the comparison.
 
     Parameters
     ----------
@@ -144,7 +146,7 @@ def heun_step(work: Work, balance: Balance, X: Array, y: Array, h: float) -> flo
     Returns
     -------
     float
-        Distance between Heun's and Euler's results.
+        `largest_difference` of Heun's and Euler's results.
     """
     flat, base, first, euler = work.flat, balance.base, balance.first, balance.euler
     m = work.net.m
@@ -162,14 +164,14 @@ def heun_step(work: Work, balance: Balance, X: Array, y: Array, h: float) -> flo
 def balanced_steps(
     work: Work, balance: Balance, X: Array, y: Array, budget: int, h: float, tolerance: float
 ) -> int:
-    """Take steps of one length until the loss exceeds its limit.
+    """Take `budget` steps of length h, fewer if the loss's measure exceeds work.limit or is NaN.
 
     Parameters
     ----------
     work : Work
         Network; work.flat is updated in place.
     balance : Balance
-        Conserved quantities; its arrays are overwritten.
+        Conserved quantities; `part` is updated in place, the arrays of a step are overwritten.
     X : array (n, D)
         Inputs x~.
     y : array (n,)

@@ -51,7 +51,10 @@ def stability_limit(s: State, stages: int) -> float:
 
 @compile_kernel
 def choose_stages(s: State, stiffness: float) -> None:
-    """Set the smallest allowed S with beta(S) >= h E lambda sf; cut h if none exists."""
+    """Set the smallest allowed S with beta(S) >= h times `stiffness`; cut h if none exists.
+
+    `stiffness` is E lambda, temperature times largest eigenvalue, times the safety factor.
+    """
     needed = s.h * stiffness
     # Chatter is proportional to h/S^2: a shortened step needs fewer stages.
     part = sqrt(min(1.0, s.h / s.whole_h)) if s.cut != NOT_CUT else 1.0
@@ -69,7 +72,7 @@ def choose_stages(s: State, stiffness: float) -> None:
 
 @compile_kernel
 def plan_step(s: State, marks: Array) -> None:
-    """Choose h and the number of stages S."""
+    """Choose h and the number of stages S of the next step; one Euler step if s.euler is 1."""
     stiffness = s.temperature * s.eigenvalue
     s.cut = NOT_CUT
     if s.euler == 1:
@@ -88,7 +91,11 @@ def plan_step(s: State, marks: Array) -> None:
 
 @compile_kernel
 def shorten_to_next_frame(s: State, marks: Array) -> None:
-    """Cut h if the next frame's time is near."""
+    """Cut s.h if the next frame's time is nearer than 1.6 h, so that a step ends there.
+
+    Below 1 h one step covers most of the way (s.cut = APPROACH), and the next one the rest
+    (REMAINDER); else two equal steps do (SPLIT). s.whole_h is set to the h before the cut.
+    """
     if s.ln_t == -inf or s.mark >= marks.size:
         return
     needed = length_until(s, marks[s.mark] * LN_10)
@@ -174,7 +181,10 @@ def stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
 
 @compile_kernel
 def after_step(s: State, marks: Array) -> None:
-    """Choose the phase after a step: check one that goes to a frame, but not a short rest."""
+    """Choose the phase after a step: HALVE, to check a step that goes to a frame, or EMIT.
+
+    The short step that covers the rest of the way to a frame is not checked.
+    """
     passed = s.mark < marks.size and marks[s.mark] * LN_10 <= s.ln_t
     # A check repeats a step that ends at a frame as two halves, at most every CHECK_EVERY steps.
     due = s.step >= s.checked
@@ -201,7 +211,7 @@ def plan_half(s: State) -> None:
 
 @compile_kernel
 def store_difference(s: State, hard: float, turned: float) -> None:
-    """Store the distance of the two halves from the whole step, and continue after the latter.
+    """Store the distance of the two halves from the whole step, whose result is kept.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def choose(B: Array, first: int, last: int, split: int, v: Array, u: Array) -> i
 def ascend(
     B: Array, squares: Array, split: int, V: Array, values: Array, u: Array, w: Array
 ) -> None:
-    """Climb from every row of V to a local maximum.
+    """Climb from every row of V to a local maximum of sum_i c_i relu(<v, x_i>) over unit v.
 
     Parameters
     ----------
@@ -117,9 +117,9 @@ def ascend(
     V : array (k, r)
         Unit vectors, updated in place.
     values : array (k,)
-        Reached values, written in place.
+        The sum at each row of V afterwards, written in place.
     u, w : array (n,), array (r,)
-        Work.
+        Work: coordinates u_i and w(u), overwritten.
     """
     n, r = B.shape
     for start in range(V.shape[0]):
