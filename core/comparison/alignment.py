@@ -93,7 +93,7 @@ def keys_of(run: RunTraces, against: str) -> Array:
 
 
 def to_axis_numbers(keys: Array, against: str) -> Array:
-    """Convert places to the numbers on the axis: t itself for "time", log10 of the risk.
+    """Convert places to the numbers on the axis.
 
     Parameters
     ----------
@@ -105,6 +105,7 @@ def to_axis_numbers(keys: Array, against: str) -> Array:
     Returns
     -------
     array (S,)
+        t itself for "time", NaN beyond float64; log10 of the risk, for "risk"; else the places.
     """
     if against == "time":
         with np.errstate(over="ignore"):
@@ -131,7 +132,7 @@ def first_passages(keys: Array, values: Array) -> tuple[Array, Array]:
     Parameters
     ----------
     keys, values : array (T,)
-        Places and values of the frames; NaN places are left out.
+        Places and values of the frames; places that are not finite are left out.
 
     Returns
     -------
@@ -169,7 +170,7 @@ def interpolate(places: Array, values: Array, where: Array) -> Array:
     places, values : array (S,)
         Result of `first_passages`.
     where : array (N,)
-        Places of the result.
+        Places at which to interpolate.
 
     Returns
     -------

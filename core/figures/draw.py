@@ -213,6 +213,7 @@ def _draw_ticks(axes: Axes, panel: Panel, palette: Palette, points: float) -> No
 
 
 def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> None:
+    """Draw the lines through 0 if wanted, and each level's line, band and label in its colour."""
     line: dict[str, Any] = {"linewidth": 0.6 * points / 7.0, "zorder": 0.6}
     if panel.centre_lines:
         for draw in (axes.axhline, axes.axvline):

@@ -165,8 +165,8 @@ def encode_floats(values: ArrayLike) -> dict[str, Any]:
 def encode_trimmed(values: ArrayLike, exact: bool = False) -> dict[str, Any]:
     """Encode numbers as float32 with BITS binary digits, so that the lowest byte deflates.
 
-    They are right to 8e-6 of themselves, which is four digits, and with `exact` to the last bit,
-    for axes that show a small part.
+    They are right to 8e-6 of themselves, which is four digits. With `exact` they have all digits
+    of float32, for axes that show a small part.
     """
     plain = np.asarray(values, dtype=np.float64).astype(np.float32)
     if not exact:
@@ -176,10 +176,11 @@ def encode_trimmed(values: ArrayLike, exact: bool = False) -> dict[str, Any]:
 
 
 def encode_places(points: Array, exact: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Encode places (F, m, 2) as shares of the largest coordinate of their frame, and these.
+    """Encode places (F, m, 2) as shares of the largest |coordinate| of their frame, and these (F,).
 
     So they are right on axes that reach as far as the neurons of any moment, however far they are
-    apart, and where they are beyond float32.
+    apart, and where they are beyond float32. The shares are float32, trimmed unless `exact`
+    (`encode_trimmed`); the coordinates keep their type. A frame without one, or of 0, has 1.
     """
     with np.errstate(invalid="ignore"):
         reach = np.abs(np.nan_to_num(points)).max(axis=(1, 2), initial=0.0)

@@ -76,12 +76,12 @@ class Library:
         halt: CancelCheck | None = None,
         again: bool = False,
     ) -> Listing:
-        """Return the runs as they are now, reading changed files.
+        """Return all runs, those in the trash included, reading changed files into the index.
 
         Parameters
         ----------
         report : callable, optional
-            Called with the listing of known runs at once, then once a second while files are read.
+            Called with the known runs if anything changed, then once a second during reads.
         halt : callable, optional
             Called between reads; it may cancel by raising an exception.
         again : bool

@@ -67,7 +67,7 @@ def _setting_reader(key: str) -> Reader:
 
 
 def _table_reader(table: str, name: str) -> Reader:
-    """Return the reader of a number in `margins` or `results` of a run's facts."""
+    """Return the reader of a number in `margins` or `results` of a run's facts; None if absent."""
 
     def read(entry: Entry) -> Value:
         values: Mapping[str, float] = getattr(entry.facts, table)

@@ -101,7 +101,10 @@ def _angles(x: Array, other: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _supplement(u: Array, v: Array) -> Array:
-    """Return pi - angle of unit rows, by chords: arccos loses half the digits where it is flat."""
+    """Return pi - angle of u_i and v_i (N,), pairs of unit rows (N, d), by chords.
+
+    arccos loses half the digits where it is flat.
+    """
     difference, total = np.linalg.norm(u - v, axis=1), np.linalg.norm(u + v, axis=1)
     return np.asarray(2.0 * np.arctan2(total, difference))
 

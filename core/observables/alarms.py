@@ -193,7 +193,7 @@ def _lost_states(run: Run) -> tuple[Alarm, ...]:
 
 
 def is_monitored(run: Run) -> bool:
-    """Return True for gradient flow, and for the descent that approximates it."""
+    """Return True for gradient flow and full-batch descent, both without a penalty."""
     plain = not run.experiment.loss.is_penalised
     return plain and isinstance(run.experiment.dynamics, GradientDescent | GradientFlow)
 
@@ -279,6 +279,8 @@ def monotone_margin(run: Run, index: int) -> float:
 def tolerance(run: Run, index: int, margin: float) -> float:
     """Return the fall of `monotone_margin` that is no alarm: 1e-9 + .01/E, plus float32 rounding.
 
+    E = |W_h|^L is the temperature of the dual weights, at most the run's `temperature_cap`.
+
     Parameters
     ----------
     run : Run
@@ -300,6 +302,7 @@ def tolerance(run: Run, index: int, margin: float) -> float:
 
 
 def _margin(run: Run, scan: _Scan, index: int) -> str:
+    """Return the warning of a fall of a positive margin since the last frame; "" without one."""
     before, now = scan.margin, monotone_margin(run, index)
     scan.margin = now
     fall = before - now
@@ -317,6 +320,7 @@ def drift_tolerance(run: Run) -> float:
 
 
 def _balance(run: Run, index: int) -> str:
+    """Return the warning of a drift of layer balance above its tolerance; "" without one."""
     drift, tolerance = balance_drift(run, index), drift_tolerance(run)
     if not drift > tolerance:
         return ""

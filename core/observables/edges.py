@@ -22,7 +22,10 @@ from core.study_file.sam import SharpnessAware
 
 
 def step_size(run: Run) -> float:
-    """Return eta of full-batch descent by any of these rules; NaN for other dynamics."""
+    """Return eta of full-batch descent: plain, with momentum, sharpness-aware or Adam's.
+
+    NaN for other dynamics, for Adam without `has_moments`, and without a step in the settings.
+    """
     dynamics = run.experiment.dynamics
     if isinstance(dynamics, Adam):
         return dynamics.step if has_moments(run) else float("nan")

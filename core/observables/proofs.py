@@ -88,12 +88,15 @@ def perceptron_sum(run: Run, index: int) -> float:
 
 
 def log10_perceptron_sum(run: Run, index: int) -> float:
-    """Return log10 of `perceptron_sum`, finite also where the sum overflows."""
+    """Return log10 of `perceptron_sum`, finite also where the sum overflows; -inf at t = 0."""
     return log_perceptron_sum(run, index) / LN_10
 
 
 def log_perceptron_sum(run: Run, index: int) -> float:
-    """Return ln of `perceptron_sum`; -inf at the first frame."""
+    """Return ln of `perceptron_sum`; -inf at t = 0, where the sum is 0.
+
+    The sums of all earlier frames are computed first, once for each run.
+    """
     run, index = run.whole_run, run.whole_run.frames_before - run.frames_before + index
     sums = _sums_of(run)
     while len(sums) <= index:

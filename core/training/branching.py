@@ -373,7 +373,7 @@ def same_function(
 
 
 def _probes(problem: Problem) -> Array:
-    """Return the training examples, and as many random points, (N, d)."""
+    """Return the n training examples and PROBES random points of their mean size, (N, d)."""
     x = problem.dataset.x
     size = math.sqrt(float((x**2).mean())) or 1.0
     random_points = size * np.random.default_rng(0).standard_normal((PROBES, x.shape[1]))

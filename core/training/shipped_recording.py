@@ -118,7 +118,11 @@ def unpack(problem: Problem, path: Path) -> bool:
 
 
 def encode_recording(experiment: Experiment, dynamics: Integrator) -> bytes:
-    """Train to the end, and return the content of a recording of that."""
+    """Train to the end, and return the content of a recording's file.
+
+    Parameters are rounded to multiples of STEP; `dynamics` has advanced to its end. Raises
+    RuntimeError if the run ends otherwise than completed.
+    """
     from core.dynamics.integrator import Outcome
     from core.training.trajectory import chunks
 

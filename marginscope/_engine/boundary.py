@@ -62,9 +62,10 @@ def public_error(error: MarginscopeError) -> MarginscopeError:
 
 @contextmanager
 def interruptible(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` at the first Ctrl-C, and raise it at the end; a second one interrupts at once.
+    """Call `stop` at the first Ctrl-C, and raise KeyboardInterrupt at the end of the block.
 
-    Nothing changes in other threads than the main one, and if the caller has its own handler.
+    A second Ctrl-C interrupts at once. The block runs unchanged in other threads than the main
+    one, and if the caller has its own handler.
     """
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -137,6 +138,7 @@ class Folder:
 
 
 def _remove(path: Path, owner: int, lock: WriterLock) -> None:
+    """Release a folder's lock; remove the folder if this is the process `owner` that made it."""
     lock.release()
     if os.getpid() == owner:  # not in a forked copy of the process
         shutil.rmtree(path, ignore_errors=True)

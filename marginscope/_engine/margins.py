@@ -123,6 +123,9 @@ class Margins(Mapping[str, Bracket]):
     def compute_margin(self, name: str) -> ReferenceMargin:
         """Return the program's own margin of a name, computed at the first call.
 
+        The time limit gives a wider bracket. Ctrl-C raises KeyboardInterrupt, and the next call
+        computes the margin again.
+
         Parameters
         ----------
         name : str

@@ -304,7 +304,7 @@ class NetworkOptions:
     activation: str
     slope: float
     scale: float = 1.0
-    scales_c: bool = True
+    scales_c: bool = True  # `scale` also multiplies the output biases c
 
     @property
     def degree(self) -> int:

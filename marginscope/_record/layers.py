@@ -225,7 +225,7 @@ class _Names:
 
 
 def _names_by_shape(shapes: Mapping[str, tuple[int, ...]], d: int) -> list[_Names]:
-    """Yield every assignment of arrays by their shapes, neurons in rows first."""
+    """Return every assignment of arrays by their shapes, neurons in rows first."""
     return [
         names
         for columns in (False, True)
@@ -271,10 +271,10 @@ BIASES = (
 
 @final
 class FirstPass:
-    """Hook on the modules of V0 and a0, which goes with the first forward pass through both.
+    """Hook on the modules of V0 and a0, removed after the first forward pass through both.
 
-    `warn` takes a topic and a sentence. Modules whose weights are not V0 and a0 themselves are not
-    seen, and neither are libraries other than PyTorch.
+    `warn` takes a topic and a sentence. The hook sees only PyTorch modules whose weights are V0
+    and a0 themselves.
     """
 
     def __init__(
@@ -317,7 +317,11 @@ class FirstPass:
             self._warn(topic, sentence)
 
     def _findings(self, hidden_values: Floats) -> list[tuple[str, str]]:
-        """Topics and sentences on what differs from the file."""
+        """Return (topic, sentence) of what differs between the loop's network and the file.
+
+        Biases of the modules that were not given, and the activation, by the inputs of the outer
+        layer, `hidden_values` (rows, m).
+        """
         findings = []
         pairs = zip(("b0", "c0"), self._modules, self._has_biases, strict=True)
         missing = [
