@@ -49,7 +49,7 @@ def number(text: str) -> float:
 
 
 def as_int(text: str) -> int:
-    """Parse a whole number of at most 18 digits.
+    """Parse a whole number of at most 18 digits, perhaps with a sign. Raises ValueError.
 
     >>> as_int("123456789012345678")
     123456789012345678
@@ -61,7 +61,7 @@ def as_int(text: str) -> int:
 
 
 def add_command(commands: Any, name: str, handler: str, words: str) -> Parser:
-    """Add a command.
+    """Add a command, whose `handler` is a name that the program imports when it runs it.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _add_objective_options(command: Parser) -> None:
 
 
 def _add_hunt_limits(command: Parser) -> None:
-    """Add the options of how many runs a hunt makes, and from which seeds."""
+    """Add the options of a hunt's search: its time or runs, its seeds, and labels to vary."""
     command.add_argument(
         "--budget",
         default=None,

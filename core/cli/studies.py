@@ -37,12 +37,16 @@ def list_studies(arguments: argparse.Namespace) -> int:
 
 
 def _summary(study: Study) -> dict[str, Any]:
+    """Return a study's fields in `list --json`; `cells` is their number."""
     summary = {"id": study.id, "title": study.title, "source": study.source, "cells": study.count}
     return summary | {"axes": study.axes}
 
 
 def describe(arguments: argparse.Namespace) -> int:
-    """Print every kind of a section with its keys, defaults and meaning, or one study."""
+    """Print the kinds and keys of a section, a study as TOML, or one of three lists.
+
+    The lists are "observables", "margins" and "theorems". Raises InputError for other subjects.
+    """
     topic: str = arguments.what
     if topic == "observables":
         _describe_observables()
@@ -120,7 +124,7 @@ def _describe_theorems() -> None:
 
 
 def cost(arguments: argparse.Namespace) -> int:
-    """Print core-seconds a cell, the total, the wall time and the bytes."""
+    """Print a study's core-seconds a cell, their total, the wall time and the bytes of runs."""
     from core.sweep.cost import estimate, lines
     from core.sweep.pools import cores
 

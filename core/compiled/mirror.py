@@ -58,7 +58,7 @@ class Work(NamedTuple):
 
 @compile_kernel
 def weights(work: Work, scale: float, point: Array, u: Array) -> float:
-    """Write u_j = u_j(0) exp(2 (Z' at)_j - 2 scale); return sqrt(2 sum u), the norm of (a, b).
+    """Write u_j = u_j(0) exp(2 (Z' lambda)_j - 2 scale); return sqrt(2 sum u), |(a, b)| there.
 
     Parameters
     ----------
@@ -113,7 +113,10 @@ def margins(Z: Array, u: Array, p: Array) -> None:
 
 @compile_kernel
 def power_iteration(work: Work, s: State) -> float:
-    """Do one step w <- K w/|K w|, K = sqrt(q) 2 Z diag(u) Z' sqrt(q); return |K w|."""
+    """Do one step w <- K w/|K w|, K = sqrt(q) 2 Z diag(u) Z' sqrt(q); return |K w|.
+
+    w is work.wave, updated in place; q and u are those of lambda, and work.u is overwritten.
+    """
     Z, u, q, w, image = work.Z, work.u0, work.q0, work.wave, work.u
     image[:] = 0.0
     for i in range(w.size):
@@ -194,12 +197,12 @@ def normalise(work: Work, s: State, base: Array) -> float:
 
 @compile_kernel
 def measure(work: Work, s: State, norm: float) -> float:
-    """Normalise u by `norm`, set p; return the distance of (a, b) to that of lambda.
+    """Normalise u by `norm`, set p; return the distance of its (a, b) to that of u0.
 
     Parameters
     ----------
     work : Work
-        Arrays; u and p are written in place, and after a second half step also u0.
+        Arrays; u and p are written in place, and after a second half step also u0, at lambda.
     s : State
         State of the scheme.
     norm : float
@@ -289,12 +292,12 @@ def lengthen(s: State, distance: float, bent: float, turned: float) -> None:
 
 @compile_kernel
 def interpolate(work: Work, s: State, w: float, out: Array) -> float:
-    """Write the direction of a frame at an interpolated lambda, in p; return its rho.
+    """Write the direction of a frame at an interpolated lambda; return its rho.
 
     Parameters
     ----------
     work : Work
-        lambda before and after the step; u and p are overwritten.
+        lambda before and after the step; u and p are overwritten, p by the interpolated lambda.
     s : State
         State of the scheme.
     w : float
@@ -344,7 +347,7 @@ def recentre(Z: Array, start: Array, point: Array) -> None:
 
 @compile_kernel
 def start(work: Work, s: State) -> bool:
-    """Evaluate q at lambda; return False if nothing is left of u."""
+    """Evaluate u0, p0 and q0 at lambda; return False if u is below the range of float64."""
     recentre(work.Z, work.start, work.theta)
     weights(work, s.rho, work.theta, work.u0)
     margins(work.Z, work.u0, work.p0)

@@ -155,7 +155,7 @@ def folder() -> Path:
 
 
 def is_private(status: os.stat_result) -> bool:
-    """Return True if a file or folder is this user's, and no other user may change it."""
+    """Return True if a file or folder is this user's and no group may write; True on Windows."""
     if os.name != "posix":  # on Windows the access list makes the profile's folder private
         return True
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -172,10 +172,11 @@ def is_usable(place: Path) -> bool:
 
 
 def untrusted_parent(path: Path, links: int = 0) -> Path | None:
-    """Return the first folder above a path that another user can rename, replace or redirect.
+    """Return the highest folder above a path that another user can rename, replace or redirect.
 
     Each folder and link on the way, also through links, must belong to the user or to root. Other
-    users may write to a folder only if it is sticky, as /tmp is. Raises OSError.
+    users may write to a folder only if it is sticky, as /tmp is. None if all folders are safe, and
+    on Windows. Raises OSError.
     """
     if os.name != "posix":
         return None

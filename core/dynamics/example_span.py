@@ -97,9 +97,10 @@ class ProvedSharpness:
 
 @final
 class _ExampleSpan:
-    """Metric G and the proof, with C and g divided by the largest of their numbers.
+    """Metric G at flat parameters, and the proof of the eigenvalues (module docstring).
 
-    Late in a run these are 1e-50, and their squares underflow.
+    C and g, the loss's curvature and slopes over n, are divided by the largest of their numbers:
+    late in a run these are 1e-50, and their squares underflow.
     """
 
     def __init__(self, problem: Problem, inner: Array, flat: Array, full: bool) -> None:

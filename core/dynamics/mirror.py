@@ -134,7 +134,7 @@ class SteppedMirror(Stepper):
         return self._field.flat(self._state)
 
     def suggested_step(self) -> float:
-        """Return the smaller of the default step and half the present one."""
+        """Return the smaller of the default step and half the present one, rounded down."""
         return round_down(min(default_step(self.problem), self.step_size / 2.0))
 
 

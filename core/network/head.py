@@ -110,7 +110,10 @@ class Head(Network):
         return hidden, z / r, r
 
     def _normalise_derivative(self, dz: Any, F: Any, r: Any) -> Any:
-        """Return the derivative of z -> F along dz (n, m); this map is its own transpose."""
+        """Return the derivative of z -> F along dz (n, m), row by row; it is its own transpose.
+
+        F (n, m) = z/r with r (n, 1) the root mean square, of z - mean z for LayerNorm.
+        """
         if self.centres:
             dz = dz - dz.mean(axis=1)[:, None]
         return (dz - F * (dz * F).mean(axis=1)[:, None]) / r

@@ -107,7 +107,10 @@ def thin_order(order: ExampleOrder, limit: int) -> ExampleOrder:
 
 @cached_per_run
 def example_order(run: Run) -> ExampleOrder:
-    """Return the order of the shown examples, the same at all frames."""
+    """Return the shown examples, evenly taken from all sorted by y, the same at all frames.
+
+    The examples of a class are then sorted by their gradients at t = 0 (`_sort_by_gradients`).
+    """
     data = run.dataset
     ranked = np.argsort(data.y, kind="stable")
     places = np.linspace(0, data.n - 1, count_shown(run)).round().astype(np.int64)

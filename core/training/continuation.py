@@ -163,7 +163,10 @@ def note_of(problem: Problem) -> str:
 
 
 def _is_same_dynamics(before: Experiment, now: Experiment) -> bool:
-    """Return True if the dynamics of a run continues in another, if perhaps with another step."""
+    """Return True if loss, precision and dynamics agree, except for the end and the step.
+
+    The step must agree too where the draws depend on it (`fixed_by`).
+    """
     if (before.loss, before.run.precision) != (now.loss, now.run.precision):
         return False
     # A new step leaves the dynamics the same, except for the perturbed flow, which draws by its
@@ -246,9 +249,9 @@ def _find_earlier_state(run: RecordedRun, saved: list[int]) -> tuple[int, Start]
 
 
 def earlier_frames(run: RecordedRun, index: int) -> History:
-    """Return the frames from t > 0 to before a frame of a run, with those of its ancestors.
+    """Return the frames after t = 0 and before a frame of a run, with those of its ancestors.
 
-    Thinned evenly where their parameters would exceed 64 MiB.
+    They are thinned evenly where their parameters would exceed 64 MiB.
     """
     full_run = run.whole_run
     # Frames at t = 0 equal the origin, which every file stores.

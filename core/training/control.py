@@ -116,7 +116,10 @@ class Control:
             self._changed.wait_for(lambda: self._stop or not self._pause, timeout=seconds)
 
     def publish(self, **changes: Any) -> Status:
-        """Replace fields of the status; only the thread that runs the run calls this."""
+        """Replace fields of the status, add `details["note"]` to its notes, and return it.
+
+        Only the thread that trains calls this.
+        """
         with self._changed:
             self._status = replace(self._status, **changes)
             # Keep earlier messages for readers that poll later than the next message.
@@ -125,14 +128,14 @@ class Control:
             return self._status
 
     def add_note(self, note: str) -> Status:
-        """Add a sentence to `Status.notes`; only the thread that runs the run calls this."""
+        """Add a sentence to `Status.notes`, once; only the thread that trains calls this."""
         with self._changed:
             self._add_note(note)
             self._changed.notify_all()
             return self._status
 
     def _add_note(self, note: str) -> None:
-        """Append a new sentence to the notes, of which the last `MOST_NOTES` stay."""
+        """Append a new sentence to the last `MOST_NOTES` notes; the caller holds the lock."""
         notes = self._status.notes
         if note and note not in notes:
             self._status = replace(self._status, notes=(*notes, note)[-MOST_NOTES:])
