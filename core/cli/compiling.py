@@ -20,7 +20,11 @@ BEHIND = 5
 
 
 def warm(arguments: argparse.Namespace) -> int:
-    """Compile the groups that are not in the cache."""
+    """Compile the groups of kernels of --only, by default all, that are not in the cache.
+
+    Prints the progress: a line for each compiled group, or JSON with --progress. Raises InputError
+    if nothing can be saved.
+    """
     if arguments.progress:
         # Safe to kill: files enter the cache complete or not at all.
         exit_when_input_closes()
@@ -40,6 +44,7 @@ def warm(arguments: argparse.Namespace) -> int:
     from core.dynamics.compilation import Progress, warm_up
 
     def report(progress: Progress) -> None:
+        """Print that a group is compiled; raise DiskError if it could not be saved."""
         if kernel_groups.missing_groups([progress.group]):
             sentence = (
                 f"The compiled kernels of {progress.group} could not be saved in "

@@ -89,7 +89,11 @@ def open_all(arguments: argparse.Namespace, stack: ExitStack) -> list[Run]:
 
 
 def figure(arguments: argparse.Namespace) -> int:
-    """Draw runs into one vector or pixel figure."""
+    """Draw runs, or the figure of a study or of its folder, as PDF, SVG or PNG; return 0.
+
+    An option about panels means single runs (`OF_RUNS`). A figure with claims is saved twice, first
+    without their verdicts.
+    """
     from core.figures.export import check_figure_path, save_figure
     from core.figures.palette import DARK, LIGHT
     from core.figures.scene import build_scene

@@ -153,6 +153,7 @@ def _run(hunt: Hunt, pool: Pool, control: SweepControl, budget: Budget, quiet: b
 
 
 def _words(status: HuntStatus) -> str:
+    """Return the text beside a hunt's bar: its running runs, and the best value so far."""
     best = "" if math.isnan(status.best) else f", best {status.best:.6g}"
     return f"{status.running} running{best}"
 

@@ -34,7 +34,7 @@ FACTORS = (("scale", "factor of the outputs"), ("loss_factor", "loss over R"))
 
 
 def facts(run: Run) -> dict[str, Any]:
-    """Return the facts of a run that `info` prints."""
+    """Return the facts of a run that `info` prints: status, sizes, study, scalars of the end."""
     from core.observables.registry import last_values
 
     data = run.dataset
@@ -198,7 +198,7 @@ def table(arguments: argparse.Namespace) -> int:
 
 
 def _notes_table(arguments: argparse.Namespace, out: Path) -> int:
-    """Write the notes at moments of a run as CSV."""
+    """Write the notes at moments of a run as CSV, by time. InputError for other options with them."""
     of_observables = {
         "--means": arguments.means,
         "--all": arguments.all,

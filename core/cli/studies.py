@@ -20,7 +20,10 @@ NAME = " " * 22  # indent of the lines after a name
 
 
 def list_studies(arguments: argparse.Namespace) -> int:
-    """Print the shipped studies: id, title, source, axes and number of cells."""
+    """Print the id, title and axes of each shipped study; JSON also has source and cells.
+
+    The text ends with the installed packages that are not trusted yet.
+    """
     studies = [load_study(name) for name in shipped_ids()]
     if arguments.json:
         print_json([_summary(study) for study in studies])

@@ -156,7 +156,11 @@ def read_notes(runs: Sequence[Run]) -> tuple[tuple[MomentNote, ...], ...]:
 
 
 def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSet | None]:
-    """Return the neurons of --select in each run: a set stored with the run, or the same in all."""
+    """Return the neurons that [ROW:]NAME or [ROW:]NODES of --select selects in each run.
+
+    A set saved with a run has precedence over numbers such as 3-5,9. None for a run without
+    selected neurons; an empty list without the option. Raises InputError for an unknown set.
+    """
     if not texts:
         return []
     from core.library.run_notes import read_about
@@ -177,7 +181,10 @@ def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSe
 def _select_nodes(
     text: str, runs: Sequence[Run], saved_sets: Sequence[dict[str, NodeSet]]
 ) -> list[NodeSet | None]:
-    """Return each run's saved set of this name; without any, the neurons in the text."""
+    """Return each run's saved set of this name, None if it has none.
+
+    If no run has such a set, the neurons with the numbers in the text are selected in all.
+    """
     sets_of_name = [sets.get(text) for sets in saved_sets]
     if any(sets_of_name):
         return sets_of_name
@@ -287,7 +294,7 @@ def _promise(run: Run, margins: Iterable[ReferenceMargin]) -> Promise:
 def _bounds(
     arguments: argparse.Namespace, run: Run, margins: Sequence[ReferenceMargin]
 ) -> tuple[BoundCurve, ...]:
-    """Return the drawable bounds of --bound for a run; keys without one are left out."""
+    """Assess all statements about a run; return the bounds of --bound that can be drawn."""
     from core.theorems.registry import assess_all
 
     if not arguments.bound:

@@ -45,7 +45,7 @@ def inner_gram(run: Run, V: Array) -> Array:
 
 @cached_per_run
 def _perpendicular_gram(run: Run) -> Array:
-    """Return E E' (m, m), e_j the unit part of v_j(0) orthogonal to all inputs."""
+    """Return E E' (m, m), e_j the unit part of v_j(0) outside the row space, or 0."""
     assert run.reduction is not None
     return np.asarray(run.reduction.perpendicular @ run.reduction.perpendicular.T)
 
