@@ -28,7 +28,7 @@ LISTED = 5  # failures listed one by one
 
 
 def hunt(arguments: argparse.Namespace) -> int:
-    """Run the hunt, print the best runs, and write all of them as a table."""
+    """Run the hunt, print the best runs, and write all as a table; return 130 if interrupted."""
     study = load_study(arguments.study)
     check_code(study, arguments.study)
     hunt_table = hunt_of(study.results, study.id)
@@ -104,7 +104,7 @@ def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
 def _sense(
     study: Study, table: HuntTable | None, arguments: argparse.Namespace
 ) -> tuple[bool, str]:
-    """Return True if the objective is minimised, and its text."""
+    """Return True if the objective is minimised, and its text. InputError if none is given."""
     if arguments.minimise is not None or arguments.maximise is not None:
         least = arguments.minimise is not None
         return least, str(arguments.minimise if least else arguments.maximise)
@@ -116,7 +116,7 @@ def _sense(
 
 
 def check_positive(number: int | None, option: str) -> int | None:
-    """Check a count of the command line; raise InputError below 1."""
+    """Return a count of the command line, or None. Raises InputError outside 1 to MAX_CELLS."""
     if number is not None and not 1 <= number <= MAX_CELLS:
         raise InputError(f"give a number from 1 to {MAX_CELLS}.", where=number, option=option)
     return number

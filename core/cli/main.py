@@ -44,7 +44,10 @@ def print_compiling(kernel: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status."""
+    """Run one command and return its exit status; `argv` is that of the process by default.
+
+    0, 1 for a failure, 2 for wrong input, 3 for a diverged run, 130 for an interruption.
+    """
     # First of all: a file opened while a stream is closed gets the stream's number, and its output.
     open_streams()
     kernel_groups.add_listener(print_compiling)

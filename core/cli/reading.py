@@ -126,7 +126,10 @@ def _setup(study: dict[str, Any], factors: dict[str, float]) -> str:
 
 
 def trust_run(arguments: argparse.Namespace) -> int:
-    """Show the code in a run, named by a study, or of an installed package; --yes trusts it."""
+    """Print the code in a run or Python file, of a study or of an installed package; return 0.
+
+    --yes also trusts the code. Raises InputError for code with characters that hide a part of it.
+    """
     path = Path(arguments.run)
     codes = _codes(arguments.run)
     if not codes:
@@ -166,7 +169,10 @@ def _codes(name: str) -> list[tuple[str, Path]]:
 
 
 def table(arguments: argparse.Namespace) -> int:
-    """Write the observables of a run; of a folder the cells of its sweep, or their means."""
+    """Write a table of a run: its observables by frame, or its notes; return 0.
+
+    Of a folder: the cells of its sweep, or with --means their means over seeds.
+    """
     from core.observables.table import available_observables, left_out, write_table
 
     out = Path(arguments.out)
@@ -198,7 +204,10 @@ def table(arguments: argparse.Namespace) -> int:
 
 
 def _notes_table(arguments: argparse.Namespace, out: Path) -> int:
-    """Write the notes at moments of a run as CSV, by time. InputError for other options with them."""
+    """Write the notes at moments of a run as CSV, in the order of time; return 0.
+
+    Raises InputError for options about observables, and for another ending than .csv.
+    """
     of_observables = {
         "--means": arguments.means,
         "--all": arguments.all,
@@ -274,7 +283,7 @@ def crate(arguments: argparse.Namespace) -> int:
 
 
 def cite(arguments: argparse.Namespace) -> int:
-    """Print the entries of the program and of the papers of runs and studies."""
+    """Print BibTeX entries of the program and of the papers of runs, folders and studies."""
     sources: list[str] = []
     for target in arguments.targets:
         path = Path(target)

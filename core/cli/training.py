@@ -83,7 +83,10 @@ def train(
 
 
 def run_study(arguments: argparse.Namespace) -> int:
-    """Train every cell of a study, and print the run files; return the exit status."""
+    """Train every cell of a study, and print the run files; return the exit status.
+
+    More than FEW cells, or an option of sweeps, make a sweep (core.cli.sweeping).
+    """
     study = load_study(arguments.study)
     # Check once, naming the study file; `resolve_problem` would refuse it again for every cell.
     check_code(study, arguments.study, files=False)
@@ -177,7 +180,7 @@ def report(status: Status, path: Path) -> None:
 
 
 def continue_run(arguments: argparse.Namespace) -> int:
-    """Continue from a frame of a run, in a new run file; return the exit status."""
+    """Continue from a frame of a run, in NAME__from=FRAME.msrun; return the exit status."""
     source = Path(arguments.run)
     with open_run(source) as run:
         problem, index = continue_problem(run, arguments.frame, arguments.settings)
