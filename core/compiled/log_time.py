@@ -342,7 +342,8 @@ def is_moving(s: State, G: Array) -> bool:
     """Set the speed |G|; return True if it is above the rounding of a sum that is zero.
 
     |sum_i q_i grad p_i|^2 <= lambda sum_i q_i over the examples with a gradient, so that
-    sqrt(lambda) says how large it would be if nothing cancelled. A flow into W = 0 stays there.
+    sqrt(lambda) says how large it would be if nothing cancelled. Return False also where rho is
+    VANISHED below its peak: a flow into W = 0 stays there.
     """
     total = 0.0
     for k in range(G.size):

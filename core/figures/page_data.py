@@ -270,6 +270,7 @@ def _waves(run: Run, stops: Frames) -> Json:
 
 
 def _nodes(pages: Pages, row: int) -> Json:
+    """Return what the panels of a run's neurons need, encoded: values at each stop, and colours."""
     material, kinds, m = pages.material, pages.kinds, int(pages.material.runs[row].network.m)
     run, view, stops = material.runs[row], material.shown.view, pages.stops(row)
 

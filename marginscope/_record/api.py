@@ -269,9 +269,10 @@ def _read_network(activation: str | None, slope: float, scale: float | None) -> 
 def _find_layers(
     layers: Any, model: Any, start: Weights, examples: Examples, options: Options, outputs: str
 ) -> Layers | None:
-    """Return the layers that are named, or those of a module.
+    """Return the layers that are named, or those of a module (`choose_layers`).
 
-    Raises InputError for anything but two layers, and for layers that cannot be read.
+    None without `layers` and without a module whose layers are found, as with V0 and a0. Raises
+    InputError for anything but two layers, and for layers that cannot be read.
     """
     has_weights = any(array is not None for array in start.values())
     if layers is not None and has_weights:
