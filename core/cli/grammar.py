@@ -61,7 +61,7 @@ def as_int(text: str) -> int:
 
 
 def add_command(commands: Any, name: str, handler: str, words: str) -> Parser:
-    """Add a command, whose `handler` is a name that the program imports when it runs it.
+    """Add a command; the program imports its handler by name when the command runs.
 
     Parameters
     ----------

@@ -155,7 +155,10 @@ def folder() -> Path:
 
 
 def is_private(status: os.stat_result) -> bool:
-    """Return True if a file or folder is this user's and no group may write; True on Windows."""
+    """Return True if a file or folder is this user's, whom alone its mode lets write.
+
+    The group's right counts, even of a group of the user alone. Always True on Windows.
+    """
     if os.name != "posix":  # on Windows the access list makes the profile's folder private
         return True
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -327,7 +327,7 @@ class LogTimeFlow(Integrator):
         )
 
     def _repeat_frame(self, frames: tuple[Frame, ...]) -> Chunk:
-        """Return the completed chunk of a flow at rest: `frames`, then the present one to the end."""
+        """Return the last chunk of a resting flow: `frames`, then the present one to the end."""
         step, rho = self._step(), float(self.kernel_state.rho)
         theta = self.direction.copy()
         if self._companion is not None:
