@@ -230,7 +230,10 @@ class RunIndex:
             self._do(lambda database: database.executemany(sql, rows))
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Return the result of work in a transaction; after damage once more in a new index."""
+        """Return the result of work in a transaction; after damage once more in a new index.
+
+        None, with a message, while another program locks the index, or if the new index fails too.
+        """
         with self._lock:
             for _ in range(2):
                 try:

@@ -310,7 +310,7 @@ def _add_notes(notes: Sequence[str], sink: Recorder, control: Control) -> None:
 def _finish_recording(
     sink: Recorder, dynamics: Integrator, control: Control, reason: FinishReason
 ) -> None:
-    """Save the last state, finish the file, and publish the final status.
+    """Publish FINISHING, save the last state, finish the file, and publish the final status.
 
     Raises DiskError, after publishing DISK_FULL.
     """
