@@ -183,7 +183,7 @@ def test_a_file_that_a_crash_left_is_not_taken_for_one_that_grows(
     )
     qtbot.waitUntil(lambda: not program.display.view.span.live)
     text = program.window.bar.text
-    assert "was interrupted. The 10 frames up to t = " in text
+    assert "was interrupted. The 10 frames up to step 9 are safe." in text
     assert "interrupted" in program.display.panels[0].heading.text()
 
 
