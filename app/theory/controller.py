@@ -21,7 +21,7 @@ from app.theory.results import FINAL, TheoryResults
 from app.theory.theorem_times import TheoremTimes
 from app.theory.theory_curves import TheoryCurves
 from app.training.kernels import CompilerProcess
-from app.widgets.screen_text import greek
+from app.widgets.screen_text import greek, with_article
 from core.compiled.kernel_groups import MARGINS
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class TheoryController(QObject):
     choice of drawn margins and bounds is part of the intent.
     """
 
-    status = Signal(str)  # names of the margins being computed, as "computing ... ...", or ""
+    status = Signal(str)  # titles of the margins being computed, as "computing the ...", or ""
     margin_work_changed = Signal(bool, bool)
     """Cancelled by the user; computed or waiting. Emitted at each display, unchanged too."""
     alarms_changed = Signal(object)
@@ -74,6 +74,7 @@ class TheoryController(QObject):
         self._menu = MarginMenu(menu, display, lambda: self._results.values(), self)
         self._key = -1  # run in the panel, -1 for none
         self._current: dict[int, str] = {}  # lane -> name of the margin it computes, or ""
+        self._titles: dict[str, str] = {}  # names of margins -> titles
         self._stopped = False
         self._cancelled: set[int] = set()  # runs whose margins were cancelled, by key
         # Hidden margins, shown bounds and unit by which the lines were drawn last.
@@ -240,7 +241,9 @@ class TheoryController(QObject):
     def _on_started(self, lane: int, reference: Reference | None) -> None:
         """Store the margin that a lane computes, None for none; emit `status`, schedule display."""
         self._current[lane] = "" if reference is None else reference.name
-        names = ", ".join(greek(name) for name in self._current.values() if name)
+        if reference is not None:
+            self._titles[reference.name] = with_article(reference.title)
+        names = ", ".join(greek(self._titles[name]) for name in self._current.values() if name)
         self.status.emit(f"computing {names} ..." if names else "")
         self._schedule_show_results()
 

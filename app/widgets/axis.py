@@ -300,6 +300,8 @@ class PlotAxis(pg.AxisItem):
             else:
                 corner = QPointF(-TICK_PIXELS - TEXT_GAP - size.width(), -0.5 * size.height())
             rect = QRectF(point + corner, size)
+            if not is_bottom:  # a label at the upper end is moved down where the widget ends
+                rect.translate(0.0, max(-self.mapRectToScene(rect).top(), 0.0))
             if reach.contains(rect):
                 texts.append((rect, text))
         return lines, texts

@@ -23,6 +23,7 @@ from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, fi
 from core.dynamics.kernel_arrays import padded_zeros
 from core.errors import InputError
 from core.network.parametrisation import Network, TwoLayer
+from core.numbers import number_text, time_text
 from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
 from core.study_file.dynamics import GradientFlow
@@ -341,9 +342,9 @@ class LogTimeFlow(Integrator):
         self._frame_state = solver_state.get_state(self.parts())
         facts = self._position_facts(theta, rho)
         facts["note"] = (
-            f"The flow came to rest at log10 t = {facts['log10_time']:.4g}, while "
-            f"{_unfitted_text(facts)}: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}"
-            ". All later frames repeat this one. Try another seed or start."
+            f"The flow came to rest at {time_text(facts['log10_time'])}, while "
+            f"{_unfitted_text(facts)}: {_risk_text(facts)}. All later frames repeat this one. "
+            "Try another seed or start."
         )
         return self._chunk(frames + repeats, Outcome.COMPLETED, ("stationary", facts))
 
@@ -356,10 +357,10 @@ class LogTimeFlow(Integrator):
         facts = self._position_facts(last.parameters, last.rho)
         facts |= {"step": last.step, "log10_time": last.log10_time}
         facts["note"] = (
-            f"At log10 t = {facts['log10_time']:.4g}, {_unfitted_text(facts)} and the flow hardly "
-            f"moves: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}. Until this "
-            f"changes, the flow takes {STEPS_THEN[self.slides]}. Try more neurons (network.m), "
-            "another seed, or an earlier end (dynamics.until_log10_time)."
+            f"At {time_text(facts['log10_time'])}, {_unfitted_text(facts)} and the flow hardly "
+            f"moves: {_risk_text(facts)}. Until this changes, the flow takes "
+            f"{STEPS_THEN[self.slides]}. Try more neurons (network.m), another seed, or an earlier "
+            "end (dynamics.until_log10_time)."
         )
         return ("unfitted", facts)
 
@@ -367,7 +368,7 @@ class LogTimeFlow(Integrator):
         """Return the event of a risk at rest, while fitted margins still grow like ln t."""
         facts = self._position_facts(self.direction, float(self.kernel_state.rho))
         facts["note"] = (
-            f"From log10 t = {facts['log10_time']:.4g} on, while {_unfitted_text(facts)}, the risk "
+            f"From {time_text(facts['log10_time'])} on, while {_unfitted_text(facts)}, the risk "
             f"stays at R = {facts['risk']:.9g} to seven digits. The margins of the other "
             "examples still grow like ln t, by less than float64 resolves, so the run ends here. "
             "Try more neurons (network.m) or another seed."
@@ -392,7 +393,10 @@ class LogTimeFlow(Integrator):
         }
 
 
+def _risk_text(facts: dict[str, Any]) -> str:
+    return f"R = {number_text(facts['risk'])}, |grad R| = {number_text(facts['gradient'], 2)}"
+
+
 def _unfitted_text(facts: dict[str, Any]) -> str:
-    """Return in words how many examples are not classified."""
     verb = "is" if facts["wrong"] == 1 else "are"
     return f"{facts['wrong']} of {facts['of']} examples {verb} misclassified"
