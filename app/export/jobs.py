@@ -84,7 +84,7 @@ class PreviewedJob(ExportJob):
 
     @abstractmethod
     def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
-        """Return a still picture of the export, its longer side `pixels` long."""
+        """Return a still picture of the export, `pixels` wide."""
 
 
 class SceneJob(PreviewedJob):
