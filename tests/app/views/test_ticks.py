@@ -86,3 +86,12 @@ def test_the_label_at_the_upper_end_of_a_plot_is_whole(qtbot: QtBot) -> None:
     top = min((rect for rect, _ in texts), key=QRectF.top)
     assert axis.ticks(0.0, 1.0, 200.0)[-1][0] == 1.0
     assert axis.mapRectToScene(top).top() >= 0.0
+
+
+@pytest.mark.parametrize("reach", [5.5, 6.3, 7.6, 8.6, 9.9])
+def test_an_axis_with_little_room_has_a_scale(qtbot: QtBot, reach: float) -> None:
+    """The coordinates of the neurons had the one tick 0, from -8.6 to 8.6."""
+    plot = Plot(LIGHT)
+    qtbot.addWidget(plot)
+    places = [place for place, _ in plot.bottom.ticks(-reach, reach, 190.0)]
+    assert len(places) >= 2 and max(places) <= reach
