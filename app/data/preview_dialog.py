@@ -24,6 +24,7 @@ from app.widgets.labels import heading_label, plain_label, problem_label, quiet_
 from app.widgets.layouts import add_all, space
 from app.widgets.plot_item import Home, Plot
 from app.widgets.screen_room import resize_on_screen
+from app.widgets.screen_text import shown_number
 from core.data.dataset import UNDERSTOOD
 from core.data.preview import Plane, Preview
 from core.figures.palette import Palette
@@ -156,7 +157,7 @@ class PreviewDialog(QDialog):
     def _show_facts(self, preview: Preview) -> None:
         data = preview.dataset
         tests = 0 if data.y_test is None else data.y_test.size
-        low, high = (f"{norm:.4g}" for norm in (preview.shortest, preview.longest))
+        low, high = (shown_number(norm, 4) for norm in (preview.shortest, preview.longest))
         norms = f"|x| = {low}" if low == high else f"{low} \u2264 |x| \u2264 {high}"
         lines = [f"n = {data.n}", f"d = {data.d}", norms]
         lines += [f"{tests} test examples"] if tests else []

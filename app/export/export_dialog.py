@@ -67,7 +67,7 @@ class ExportDialog(QDialog):
         self._shown, self._folder, self._preset = exportable, folder, preset
         self._path_edited = False
         self.wrong = ""  # reason why saving is impossible
-        self.drawn_pixels = 1  # larger side of the last preview
+        self.drawn_pixels = 1  # width of the last preview
         self._runs = exportable.runs
         names = tuple(TABS)
         if exportable.study is not None:
@@ -228,9 +228,8 @@ class ExportDialog(QDialog):
         return (place,)
 
     def pixels(self) -> int:
-        """Return how many pixels the larger side of the preview may have."""
-        side = max(self.preview.viewport().width(), self.preview.viewport().height())
-        return max(round(side * self.devicePixelRatioF()), 100)
+        """Return how many pixels wide the preview may be."""
+        return max(self.preview.pixels_wide(), 100)
 
     def _into_folder(self) -> bool:
         return self.form.one_file_each and len(self.chosen_runs()) > 1

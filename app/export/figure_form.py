@@ -74,6 +74,7 @@ class FigureForm(ExportForm):
         return self.shown.compared is None and self.shown.study is None
 
     def _add_size(self) -> None:
+        self._chosen = PageSize()  # preset chosen last
         titles = [preset_text(name, sheet) for name, sheet in self._presets.items()]
         self.size_choice = self._choice_box("size", [*titles, CUSTOM.capitalize()], 22)
         self.size_choice.currentIndexChanged.connect(self._on_size_chosen)
@@ -129,7 +130,12 @@ class FigureForm(ExportForm):
 
     def _on_size_chosen(self) -> None:
         sheet = self._presets.get(self.preset)
-        if sheet is not None and self._has_type:
+        if sheet is None:  # a custom size starts from the preset chosen before
+            self.wide.setValue(self._chosen.width or self.wide.value())
+            self.high.setValue(self._chosen.height or 0.0)
+            return
+        self._chosen = sheet
+        if self._has_type:
             self.points.setValue(sheet.points)
             self.caption.setChecked(sheet.caption)
 

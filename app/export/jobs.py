@@ -33,6 +33,12 @@ Cancelled = Callable[[], bool]
 # All three, since programs differ in which format they paste.
 COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
 COPY_DPI = 300.0
+LONGEST = 4.0  # greatest height of a preview, in multiples of the room
+A4_WIDTH, PAGE_HEIGHT = 210.0, 240.0  # millimetres: a sheet, and the text on it
+TOO_HIGH = (
+    f": higher than a page of text ({PAGE_HEIGHT:g} mm). Choose fewer runs or views, or a wider "
+    "sheet."
+)
 
 
 def draw_here(scene: FigureScene, suffix: str, dpi: float) -> bytes:
@@ -52,10 +58,12 @@ class Preview:
 
 
 def scene_preview(scene: FigureScene, pixels: int, draw: Draw) -> Preview:
-    """Draw a figure whose longer side has so many pixels."""
+    """Draw a figure so many pixels wide, or `LONGEST` times as high: high ones are scrolled."""
     width, height = scene.width_mm, scene.height_mm
-    png = draw(scene, ".png", pixels / max(width, height) * 25.4)
-    return Preview(png, f"{width:.4g} \u00d7 {height:.4g} mm")
+    png = draw(scene, ".png", min(pixels / width, LONGEST * pixels / height) * 25.4)
+    words = f"{width:.4g} \u00d7 {height:.4g} mm"
+    is_too_high = width < A4_WIDTH and height > PAGE_HEIGHT + 1.0
+    return Preview(png, words + (TOO_HIGH if is_too_high else ""))
 
 
 class ExportJob(ABC):
@@ -76,7 +84,7 @@ class PreviewedJob(ExportJob):
 
     @abstractmethod
     def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
-        """Return a still picture of the export, its longer side `pixels` long."""
+        """Return a still picture of the export, `pixels` wide."""
 
 
 class SceneJob(PreviewedJob):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -24,13 +24,14 @@ from PySide6.QtWidgets import (
 )
 
 from app.library.compare import CompareController
-from app.library.librarian import Librarian, OperationResult
+from app.library.librarian import Librarian, LibraryOperation, OperationResult
 from app.state.session import MOST_RUNS, Session
 from app.training.files import FileController
 from app.widgets.dialogs import Question, Role
 from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space, widen_for_title
 from core.errors import InputError
+from core.terminal.text import shorten
 
 if TYPE_CHECKING:
     from core.library.entry import Entry, RunNotes
@@ -38,6 +39,19 @@ if TYPE_CHECKING:
 
 REMOVE, CANCEL = "Delete", "Cancel"
 ANSWERS = {REMOVE: Role.YesRole, CANCEL: Role.RejectRole}
+FIELDS = {"rename": "name", "tags": "tags", "note": "note"}  # action -> field of RunNotes
+BUTTONS = {"rename": "Rename", "tags": "Save tags", "note": "Save note"}
+# Sentences about changed runs.
+CHANGES = {
+    "rename": 'Renamed {name} to "{text}".',
+    "tags": "Changed the tags of {name}.",
+    "note": "Changed the note on {name}.",
+}
+UNNAMED = "Removed the own name of {name}."
+TRASHED = "Moved {name} to the trash."
+RESTORED = "Restored {name}."
+PURGED = "Deleted {name} permanently."
+REVERTED = "Reverted the change of {name}."
 
 
 @final
@@ -65,6 +79,7 @@ class TextDialog(QDialog):
         buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel, self
         )
+        buttons.button(QDialogButtonBox.StandardButton.Ok).setText(BUTTONS[action])
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         rows = (label, self.line, self.field, quiet_label(hint, self, wrap=True), buttons)
@@ -78,10 +93,27 @@ class TextDialog(QDialog):
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Finished change of a run in the library, and the operation that reverts it.
+
+    `entry` is the run before the change; in the sentence, {name} becomes the names of the runs.
+    """
+
+    entry: Entry
+    sentence: str
+    revert: LibraryOperation
+
+
+Changes = deque[Change]
+
+
+@final
 class LibraryActions(QObject):
     """Actions on the selected runs of the library."""
 
-    runs_trashed = Signal(str, object)  # a sentence, and actions that are offered with it
+    runs_changed = Signal(str, object)
+    """A sentence about changed runs, and the actions that are offered with it."""
 
     def __init__(
         self,
@@ -97,11 +129,10 @@ class LibraryActions(QObject):
         self._window, self._session, self._librarian = window, session, librarian
         self._files, self._compare, self._report = files, compare, report
         self._chosen: tuple[Entry, ...] = ()
-        # Runs as they are in the trash: the librarian's thread appends, the window's removes.
-        self._trashed: deque[Entry] = deque()
-        self._undoable: tuple[Entry, ...] = ()
-        self._undo = QAction("Undo", self, toolTip="Take these runs out of the trash")
-        self._undo.triggered.connect(self._on_undo)
+        self._changes: Changes = deque()  # the librarian's thread appends, the window's removes
+        self._undoable: tuple[Change, ...] = ()
+        self._undo = QAction("Undo", self, toolTip="Revert this change in the library")
+        self._undo.triggered.connect(self.undo)
         self._question = Question(window, "purge")
         self._question.answer_given.connect(self._on_answer)
         librarian.operations_finished.connect(self._on_finished)
@@ -116,9 +147,11 @@ class LibraryActions(QObject):
         elif action == "trash":
             self.trash(chosen)
         elif action == "restore":
-            self._librarian.run(partial(_restore, entry) for entry in chosen)
+            self._librarian.run(partial(_restore, entry, self._changes) for entry in chosen)
         elif action == "purge" and chosen:
             self._confirm_purge(chosen)
+        elif action == "undo":
+            self.undo()
         elif action == "compare" and chosen:
             self._compare.compare([str(entry.path) for entry in chosen])
         elif action in ("open", "beside") and chosen:
@@ -160,7 +193,11 @@ class LibraryActions(QObject):
         except InputError as error:
             self._report(error.sentence)
             return
-        self._librarian.run(partial(_describe, entry, change) for entry in self._chosen)
+        sentence = CHANGES[dialog.action].replace("{text}", shorten(text))
+        if dialog.action == "rename" and not text.strip():
+            sentence = UNNAMED
+        record = partial(_describe, change=change, field=FIELDS[dialog.action], sentence=sentence)
+        self._librarian.run(partial(record, entry, self._changes) for entry in self._chosen)
 
     def trash(self, chosen: Sequence[Entry]) -> None:
         """Move runs to the trash, except open ones."""
@@ -173,7 +210,7 @@ class LibraryActions(QObject):
                 "the trash."
             )
         if closed := [entry for entry in chosen if entry.path not in open_paths]:
-            self._librarian.run(partial(_trash, entry, self._trashed) for entry in closed)
+            self._librarian.run(partial(_trash, entry, self._changes) for entry in closed)
 
     def trash_superseded(self, paths: Collection[Path]) -> None:
         """Move those of some runs to the trash that the user has not marked in any way.
@@ -197,21 +234,31 @@ class LibraryActions(QObject):
 
     def _on_answer(self, answer: str) -> None:
         if answer == REMOVE:
-            self._librarian.run(partial(_purge, entry) for entry in self._chosen)
+            self._librarian.run(partial(_purge, entry, self._changes) for entry in self._chosen)
 
     def _on_finished(self, result: OperationResult) -> None:
+        changes = tuple(self._changes.popleft() for _ in range(len(self._changes)))
+        self._undoable = tuple(change for change in changes if change.revert is not _keep)
         sentences = result.errors or result.notes
-        if sentences:
-            remainder = f" ({len(sentences) - 1} more)" if len(sentences) > 1 else ""
-            self._report(sentences[0] + remainder)
-        trashed_entries = tuple(self._trashed.popleft() for _ in range(len(self._trashed)))
-        if trashed_entries:
-            self._undoable = trashed_entries
-            sentence = f"Moved {_name_all(trashed_entries)} to the trash."
-            self.runs_trashed.emit(sentence, (self._undo,))
+        remainder = f" ({len(sentences) - 1} more)" if len(sentences) > 1 else ""
+        words = sentences[0] + remainder if sentences else ""
+        if result.errors or (words and not changes):
+            self._report(words)
+        elif changes:
+            words = words or changes[0].sentence.replace(
+                "{name}", _name_all([x.entry for x in changes])
+            )
+            self.runs_changed.emit(words, (self._undo,) if self._undoable else ())
 
-    def _on_undo(self) -> None:
-        self._librarian.run(partial(_restore, entry) for entry in self._undoable)
+    def can_undo(self) -> bool:
+        """Return True if the latest operation changed runs and can be reverted."""
+        return bool(self._undoable)
+
+    def undo(self) -> None:
+        """Revert the latest change of runs in the library."""
+        changes, self._undoable = self._undoable, ()
+        if changes:
+            self._librarian.run(partial(_revert, one, self._changes) for one in changes)
 
 
 def _change_of(action: str, before: str, text: str) -> Callable[[RunNotes], RunNotes]:
@@ -235,13 +282,36 @@ def _change_of(action: str, before: str, text: str) -> Callable[[RunNotes], RunN
     return retag
 
 
-def _describe(entry: Entry, change: Callable[[RunNotes], RunNotes], library: Library) -> str:
-    library.describe(entry.path, change)
+def _describe(
+    entry: Entry,
+    changes: Changes,
+    library: Library,
+    change: Callable[[RunNotes], RunNotes],
+    field: str,
+    sentence: str,
+) -> str:
+    """Change the notes of a run, and record how to restore the one `field` of them."""
+    before: list[RunNotes] = []
+
+    def apply(about: RunNotes) -> RunNotes:
+        before[:] = [about]
+        return change(about)
+
+    library.describe(entry.path, apply)
+    changes.append(Change(entry, sentence, partial(_set_field, entry, before[0], field)))
     return ""
 
 
-def _trash(entry: Entry, trashed_entries: deque[Entry], library: Library) -> str:
-    trashed_entries.append(replace(entry, path=library.move_to_trash(entry), origin=entry.path))
+def _set_field(entry: Entry, notes: RunNotes, field: str, library: Library) -> str:
+    changed = {field: getattr(notes, field)}
+    library.describe(entry.path, lambda about: replace(about, **changed))
+    return ""
+
+
+def _trash(entry: Entry, changes: Changes, library: Library) -> str:
+    path = library.move_to_trash(entry)
+    trashed = replace(entry, path=path, origin=entry.path)
+    changes.append(Change(entry, TRASHED, partial(_take_back, trashed)))
     return ""
 
 
@@ -254,15 +324,41 @@ def _trash_superseded(paths: frozenset[Path], library: Library) -> str:
     return ""
 
 
-def _restore(entry: Entry, library: Library) -> str:
+def _take_back(entry: Entry, library: Library) -> str:
     path = library.restore(entry)
     if path == entry.origin:
         return ""
     return f"Restored as {path.name}: another file is now named {entry.path.name}."
 
 
-def _purge(entry: Entry, library: Library) -> str:
+def _restore(entry: Entry, changes: Changes, library: Library) -> str:
+    path = library.restore(entry)
+    restored = replace(entry, path=path, origin=None)
+    changes.append(Change(entry, RESTORED, partial(_throw_again, restored)))
+    if path == entry.origin:
+        return ""
+    return f"Restored as {path.name}: another file is now named {entry.path.name}."
+
+
+def _throw_again(entry: Entry, library: Library) -> str:
+    library.move_to_trash(entry)
+    return ""
+
+
+def _purge(entry: Entry, changes: Changes, library: Library) -> str:
     library.purge(entry)
+    changes.append(Change(entry, PURGED, _keep))
+    return ""
+
+
+def _revert(change: Change, changes: Changes, library: Library) -> str:
+    note = change.revert(library)
+    changes.append(Change(change.entry, REVERTED, _keep))
+    return note
+
+
+def _keep(_library: Library) -> str:
+    """Revert nothing: the change is final."""
     return ""
 
 

@@ -40,6 +40,21 @@ TOO_FEW = "Comparing needs at least two runs. Open another, or select some in th
 LAST_TWO = "A comparison needs at least two runs. Close it to show the open runs."
 
 
+def observables_of(views: Sequence[str], curves: Sequence[str]) -> tuple[str, ...]:
+    """Return the observables that views show, with those of the view of curves.
+
+    >>> observables_of(("neurons", "curves", "margins"), ("log10_risk",))
+    ('log10_risk', 'hard_margin')
+    """
+    names: list[str] = []
+    for view in views:
+        if view == "curves":
+            names += curves
+        elif view in OF_VIEWS:
+            names.append(OF_VIEWS[view])
+    return tuple(dict.fromkeys(names))[:MOST_OBSERVABLES]
+
+
 @final
 class CompareController(QObject):
     """Opens, traces and shows the runs that the intent's `compared` names."""
@@ -80,7 +95,7 @@ class CompareController(QObject):
         before = self._display.intent.compared
         if before is None:
             compared = ComparedRuns(tuple(names), CompareQuestion()).with_observables(
-                self.default_observables
+                self._observables_for(names)
             )
         else:
             compared = replace(before, runs=tuple(names), hidden=frozenset(), slots=())
@@ -89,13 +104,22 @@ class CompareController(QObject):
     @property
     def default_observables(self) -> tuple[str, ...]:
         """Observables of the views shown; the margin if these have none."""
-        names: list[str] = []
-        for view in self._display.view.wishes.views:
-            if view == "curves":
-                names += self._display.intent.shown_curves
-            elif view in OF_VIEWS:
-                names.append(OF_VIEWS[view])
-        return tuple(dict.fromkeys(names))[:MOST_OBSERVABLES] or (FIRST,)
+        views, curves = self._display.view.wishes.views, self._display.intent.shown_curves
+        return observables_of(views, curves) or (FIRST,)
+
+    def _observables_for(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the default observables, those of the first run's study if no run is open."""
+        from app.training.studies import study_of
+        from core.runs import open_run
+
+        if not {str(run.source) for run in self._session}.isdisjoint(names) or not names:
+            return self.default_observables
+        try:
+            with open_run(names[0]) as run:
+                shown = study_of(run, "compared").opens_with
+        except (MarginscopeError, OSError):  # reported when all of them are opened
+            return self.default_observables
+        return observables_of(shown.views, shown.curves) or self.default_observables
 
     def _set_compared(self, compared: ComparedRuns) -> None:
         """Compare runs if they are neither too few nor too many; report it otherwise."""

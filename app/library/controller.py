@@ -114,6 +114,7 @@ class LibraryController(QObject):
 
         self.panel = panel = LibraryPanel(self._palette, self._window)
         panel.set_columns(self._columns)
+        panel.can_undo = self.actions.can_undo
         self._drawers.add("library", panel, DRAWER_WIDTH)
         panel.search.textChanged.connect(self._on_typed)
         panel.trash.toggled.connect(self._show)

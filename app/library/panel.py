@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QPoint, Qt, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QObject,
+    QPoint,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -117,6 +125,7 @@ class LibraryPanel(QWidget):
         self.empty.clear_requested.connect(self.search.clear)
         self.curves = CurveDelegate(self.model, self.table)
         self._fitted = self._started = self._moves_runs = False
+        self.can_undo: Callable[[], bool] = bool  # of the latest change of runs
         self._set_table()
         self.run_actions = {name: self._action(name, text, key) for name, text, key, _ in ACTIONS}
         self._menu = self._column_menu()
@@ -136,7 +145,8 @@ class LibraryPanel(QWidget):
         self._pages = QStackedLayout()
         for page in (self.table, self.empty):
             self._pages.addWidget(page)
-        add_all(space(QVBoxLayout(self), spacing=0), head, wrong, (self._pages, 1), bar, foot)
+        # Below the table: a message above it would move the rows under the pointer.
+        add_all(space(QVBoxLayout(self), spacing=0), head, (self._pages, 1), wrong, bar, foot)
         self.trash.toggled.connect(self._enable_actions)
         self.set_columns(FIRST)
         self.set_colours(palette)
@@ -167,6 +177,7 @@ class LibraryPanel(QWidget):
         header.setHighlightSections(False)
         header.setSectionsMovable(True)
         table.setSortingEnabled(True)
+        table.installEventFilter(self)
         table.doubleClicked.connect(self._on_double_clicked)
         table.customContextMenuRequested.connect(self._show_menu)
         table.selectionModel().selectionChanged.connect(self._enable_actions)
@@ -326,6 +337,17 @@ class LibraryPanel(QWidget):
             action.setToolTip(plain_tip(reason or TIPS.get(name, action.iconText().rstrip(". "))))
             if name in self.buttons:
                 self.buttons[name].setVisible(applies)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        # With the focus in the table, Ctrl+Z reverts the change of runs, not one of the views.
+        if isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Undo):
+            if event.type() == QEvent.Type.ShortcutOverride and self.can_undo():
+                event.accept()
+                return True
+            if event.type() == QEvent.Type.KeyPress and self.can_undo():
+                self.action_requested.emit("undo")
+                return True
+        return super().eventFilter(watched, event)
 
     def _show_menu(self, position: QPoint) -> None:
         menu = self._action_menu()

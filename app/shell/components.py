@@ -300,7 +300,7 @@ class Components(QObject):
         for part in (self.library, self.links, *editors):
             part.message.connect(bar.show_message)
             part.status.connect(bar.show_notice)
-        self.library.actions.runs_trashed.connect(bar.show_notice)
+        self.library.actions.runs_changed.connect(bar.show_notice)
         opening = (self.files, self.open_runs, self.following, self.branches, self.keeper)
         views = (self.playback, self.compare, self.scenes)
         for source in (*opening, *views, self.questions, self.drawing, self.cell_runs):

@@ -25,6 +25,7 @@ from app.settings import MOST_RECENT
 from app.shell.run_grid import RunGrid
 from app.shell.top_bar import TopBar
 from app.shell.welcome_page import WelcomePage
+from app.state.headings import file_words
 from app.stories.caption import StoryCaption
 from app.study.result_drawer import WIDTH, ResultDrawer
 from app.style import panel_width
@@ -156,7 +157,7 @@ class MainWindow(QMainWindow):
 
     def _fill_recent(self) -> None:
         recorded = dict(self._recorded)
-        files = [(path, recorded.get(path) or Path(path).name) for path in self._opened]
+        files = [(path, recorded.get(path) or _name_of(Path(path))) for path in self._opened]
         files += [one for one in self._recorded if one[0] not in self._opened]
         self.recent.clear()
         for path, name in files[:MOST_RECENT]:
@@ -200,3 +201,9 @@ class MainWindow(QMainWindow):
         self.closing.emit()
         # The slots have set `may_close` by now: within one thread a signal calls them directly.
         event.setAccepted(self.may_close)
+
+
+def _name_of(path: Path) -> str:
+    """Return the words for a run file, the name of any other."""
+    words = file_words(path)
+    return path.name if words == path.stem else words

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.shell.welcome_pictures import FigurePicture, PointsPicture
+from app.state.headings import file_words
 from app.style import small
 from app.widgets.inputs import push_button
 from app.widgets.labels import heading_label, menu_text, plain_label, plain_tip, quiet_label
@@ -233,7 +234,7 @@ class WelcomePage(QScrollArea):
 
     def set_recent(self, paths: Sequence[str]) -> None:
         """Show the files that were opened last."""
-        self._recent.offer([(path, Path(path).stem, path) for path in paths[:MOST_RECENT]])
+        self._recent.offer([(path, file_words(Path(path)), path) for path in paths[:MOST_RECENT]])
         self._arrange()
         self._chain()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.comparison.names import RunDescription, run_names, variant_words
+from core.comparison.names import MOMENT, RunDescription, run_names, variant_words
 from core.numbers import raise_powers
 from core.studies.changes import MOST_NAMED, changes_between, is_modified, origin_of
-from core.studies.study import Study
+from core.studies.study import Study, shipped_summaries
 from core.studies.tables import Cell, value_text
 from core.study_file.words import setting_words
 
@@ -40,6 +41,25 @@ def heading_of(cell_name: str) -> str:
         for key, equals, value in pairs
         if equals and not (key == "data.kind" and "data.points" in keys)
     )
+
+
+def file_words(path: Path) -> str:
+    """Return the study and cell of a run file in words; the stem of a file of another name.
+
+    >>> file_words(Path("telgarsky22-figure-1__network.m=16__2026-11-28T10-00-00.msrun"))
+    'Telgarsky 2022, Figure 1: m = 16'
+    >>> file_words(Path("telgarsky22-figure-1-modified__loss.kind=logistic.msrun"))
+    'Telgarsky 2022, Figure 1, modified: logistic loss'
+    >>> file_words(Path("mine__m=2.msrun"))
+    'mine__m=2'
+    """
+    study, _, cell = MOMENT.sub("", path.stem).partition("__")
+    changed = study.removesuffix("-modified")
+    title = next((one.title for one in shipped_summaries() if one.id == changed), "")
+    if not title:
+        return path.stem
+    head = title if changed == study else f"{title}, modified"
+    return ": ".join(filter(None, (head, heading_of(cell))))
 
 
 def headings_of(runs: Sequence[RunDescription]) -> list[str]:

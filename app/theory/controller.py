@@ -21,7 +21,7 @@ from app.theory.results import FINAL, TheoryResults
 from app.theory.theorem_times import TheoremTimes
 from app.theory.theory_curves import TheoryCurves
 from app.training.kernels import CompilerProcess
-from app.widgets.screen_text import greek
+from app.widgets.screen_text import greek, with_article
 from core.compiled.kernel_groups import MARGINS
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class TheoryController(QObject):
     choice of drawn margins and bounds is part of the intent.
     """
 
-    status = Signal(str)  # names of the margins being computed, as "computing ... ...", or ""
+    status = Signal(str)  # titles of the margins being computed, as "computing the ...", or ""
     margin_work_changed = Signal(bool, bool)
     """Cancelled by the user; computed or waiting. Emitted at each display, unchanged too."""
     alarms_changed = Signal(object)
@@ -73,7 +73,7 @@ class TheoryController(QObject):
         self.curves = TheoryCurves(display, self.results)
         self._menu = MarginMenu(menu, display, lambda: self._results.values(), self)
         self._key = -1  # run in the panel, -1 for none
-        self._current: dict[int, str] = {}  # lane -> name of the margin it computes, or ""
+        self._current: dict[int, Reference] = {}  # lane -> margin it computes
         self._stopped = False
         self._cancelled: set[int] = set()  # runs whose margins were cancelled, by key
         # Hidden margins, shown bounds and unit by which the lines were drawn last.
@@ -240,8 +240,11 @@ class TheoryController(QObject):
 
     def _on_started(self, lane: int, reference: Reference | None) -> None:
         """Store the margin that a lane computes, None for none; emit `status`, schedule display."""
-        self._current[lane] = "" if reference is None else reference.name
-        names = ", ".join(greek(name) for name in self._current.values() if name)
+        if reference is None:
+            self._current.pop(lane, None)
+        else:
+            self._current[lane] = reference
+        names = ", ".join(greek(with_article(one.title)) for one in self._current.values())
         self.status.emit(f"computing {names} ..." if names else "")
         self._schedule_show_results()
 
@@ -345,12 +348,11 @@ class TheoryController(QObject):
         if not results.planned:
             panel.show_margins((), (), planned=False)
         else:
-            computed = frozenset(name for name in self._current.values() if name)
+            computed = frozenset(one.name for one in self._current.values())
             panel.show_margins(
                 results.references, results.margins_in_order, computed, self._key in self._cancelled
             )
-        judgement = results.judgement
-        # Without frames nothing was judged yet.
+        judgement = results.judgement  # without frames nothing was judged yet
         assessments = judgement.assessments if judgement is not None and judgement.frames else None
         lines = judgement.lines if judgement is not None else ()
         live = not runs[self._key].stands_in

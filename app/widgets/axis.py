@@ -40,7 +40,7 @@ far_times = _raise_powers(ticks.far_times)  # the schedule's coordinate, labelle
 
 TICK_PIXELS = 4
 STRIP_LINES = 1.8  # lines of text per tick of a strip
-FEWEST = 3  # ticks requested even with little room
+FEWEST, MOST = 3, 8  # ticks requested even with little room, and with much
 OVER = 8.0  # pixels free to the right of a plot
 BETWEEN = 6.0  # pixels between tick labels
 ENDS = 2.0  # pixels by which the axis line extends the plot
@@ -216,8 +216,11 @@ class PlotAxis(pg.AxisItem):
         is_bottom = self.orientation == "bottom"
         # Room for a number of seven digits horizontally, for two lines vertically.
         room = metrics.horizontalAdvance("0") * 7 if is_bottom else metrics.height() * 2.2
-        max_ticks = int(np.clip(size // room, FEWEST, 8))
+        max_ticks = int(np.clip(size // room, FEWEST, MOST))
         visible = self._visible_ticks(low, high, max_ticks)
+        while len(visible) < 2 and max_ticks < MOST:  # a single tick shows no scale
+            max_ticks += 1
+            visible = self._visible_ticks(low, high, max_ticks)
         while (
             is_bottom
             and max_ticks > FEWEST
@@ -302,6 +305,8 @@ class PlotAxis(pg.AxisItem):
             else:
                 corner = QPointF(-TICK_PIXELS - TEXT_GAP - size.width(), -0.5 * size.height())
             rect = QRectF(point + corner, size)
+            if not is_bottom:  # a label at the upper end is moved down where the widget ends
+                rect.translate(0.0, max(-self.mapRectToScene(rect).top(), 0.0))
             if reach.contains(rect):
                 texts.append((rect, text))
         return lines, texts

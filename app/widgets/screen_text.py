@@ -30,6 +30,7 @@ WORDS = (  # between spaces, so not within names of observables
     (re.compile(r"\blog10\b"), "log\u2081\u2080"),
     (re.compile(r"\bl1\b"), "\u2113\u2081"),
     (re.compile(r"\blinf\b"), "\u2113\u221e"),
+    (re.compile(r"\bgrad R\b"), "\u2207R"),
 )
 ROOT = re.compile(r"\bsqrt(?:\((\w+)\)|(?=\()| (?=\w))")
 BRACKETED_POWER = re.compile(r"\^\(([^()]+)\)")
@@ -53,6 +54,8 @@ def greek(text: str) -> str:
     ... )
     True
     >>> greek("margin linf") == "margin \u2113\u221e"
+    True
+    >>> greek("|grad R|") == "|\u2207R|"
     True
     >>> greek("sqrt(d) sqrt(8 d)") == "\u221ad \u221a(8 d)"
     True
@@ -181,6 +184,15 @@ def margin_tip(margin: ReferenceMargin) -> str:
         f"Computed in {shown_number(margin.seconds, 2)} s. Source: {rich(reference.source)}"
     )
     return "".join(f"<p>{line}</p>" for line in lines)
+
+
+def with_article(title: str) -> str:
+    """Return the title of a margin as the object of a sentence.
+
+    >>> with_article("Global margin")
+    'the global margin'
+    """
+    return f"the {title[:1].lower()}{title[1:]}"
 
 
 def short_name(name: str) -> str:

@@ -21,7 +21,8 @@ from app.widgets.labels import show_tip
 from core.figures.palette import Palette
 
 EDGE = 8.0
-CLOSE = 0.01
+# Relative differences up to which a figure is not scaled: a missing scroll bar leaves more room.
+CLOSE, WIDER = 0.01, 0.05
 REACH, RING = 10.0, 6.0  # pixels: distance within which a click hits a point; radius of its ring
 HIGHER = 1.2  # in multiples of the available height; a higher figure is scrolled
 
@@ -86,9 +87,13 @@ class StudyPicture(QScrollArea):
         self._canvas.update()
 
     def pixels_wide(self) -> int:
-        """Return the width in device pixels of a figure of the usual proportions."""
+        """Return the width in device pixels of a figure, beside a scroll bar or not.
+
+        It does not depend on the scroll bar of a high figure, which would be drawn twice.
+        """
         # In device pixels, which are smaller than Qt's on a scaled screen.
-        return max(round((self.viewport().width() - 2.0 * EDGE) * self.devicePixelRatioF()), 1)
+        room = self.width() - self.verticalScrollBar().sizeHint().width() - 2.0 * EDGE
+        return max(round(room * self.devicePixelRatioF()), 1)
 
     def sizeHint(self) -> QSize:
         return QSize(640, 420)
@@ -201,7 +206,7 @@ class Canvas(QWidget):
         width, height = float(self.image.width()), float(self.image.height())
         scale = min(room.width() / width, room.height() / height)
         ratio = self.devicePixelRatioF()
-        if abs(scale * ratio - 1.0) < CLOSE:
+        if -CLOSE < scale * ratio - 1.0 < WIDER:
             scale = 1.0 / ratio  # one image pixel per device pixel keeps letters sharp
         place = QRectF(0.0, 0.0, scale * width, scale * height)
         place.moveCenter(room.center())

@@ -214,8 +214,23 @@ def _words(runs: Sequence[RunDescription], branched: bool) -> list[str]:
     if differ_in_arrays and len({run.title for run in runs if run.title}) == len(runs):
         return [shorten(run.title) for run in runs]
     if keys or differ_in_arrays:
-        return [run.words(keys or run.keys) for run in runs]
+        return _words_of_keys(runs, keys)
     return [run.words(run.keys) or _name_alone(run, branched) for run in runs]
+
+
+def _words_of_keys(runs: Sequence[RunDescription], keys: Sequence[str]) -> list[str]:
+    """Return the runs' values of some keys in words, without absent ones if none are needed.
+
+    >>> drawn = RunDescription({"data.points": "a", "network.m": 16})
+    >>> _words_of_keys([drawn, RunDescription({"network.m": 8})], ["data.points", "network.m"])[1]
+    'm = 8'
+    """
+    whole = [run.words(keys or run.keys) for run in runs]
+    present = [
+        run.words([key for key in keys or run.keys if run.values.get(key) is not None])
+        for run in runs
+    ]
+    return present if all(present) and len(set(present)) == len(set(whole)) else whole
 
 
 def _name_alone(run: RunDescription, branched: bool) -> str:

@@ -22,6 +22,7 @@ from core.dynamics.clock import first_step, first_time, frame_times
 from core.dynamics.companion import PREFIX, RATIO, Companion, has_companion, is_needed_after
 from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
 from core.dynamics.kernel_arrays import padded_zeros
+from core.dynamics.standstill import describe_lost_precision, describe_rest, describe_slow_flow
 from core.errors import InputError
 from core.network.parametrisation import Network, TwoLayer
 from core.problem.problem import Problem, State
@@ -37,10 +38,6 @@ GROWTH = 1.3  # largest ratio of a step and the one before it
 # A step that no run reaches, exact in float64: states are saved in float64.
 NEVER = 2**52
 BEGUN, RESTING = 0, 1
-STEPS_THEN = {  # depends on whether the dynamics has implicit steps
-    True: "implicit steps along the kinks, each verified by two half steps",
-    False: "steps proportional to t, so each further decade takes ten times as long",
-}
 DIAGNOSTICS = ("h", "stages", "fewest_atoms", "largest_fall", "margin_error", "turn_error")
 
 
@@ -341,11 +338,7 @@ class LogTimeFlow(Integrator):
         self._clock[RESTING] = 1
         self._frame_state = solver_state.get_state(self.parts())
         facts = self._position_facts(theta, rho)
-        facts["note"] = (
-            f"The flow came to rest at log10 t = {facts['log10_time']:.4g}, while "
-            f"{_unfitted_text(facts)}: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}"
-            ". All later frames repeat this one. Try another seed or start."
-        )
+        facts["note"] = describe_rest(facts)
         return self._chunk(frames + repeats, Outcome.COMPLETED, ("stationary", facts))
 
     def _stuck_event(self, frames: tuple[Frame, ...]) -> Event | None:
@@ -356,23 +349,13 @@ class LogTimeFlow(Integrator):
         last = frames[-1]
         facts = self._position_facts(last.parameters, last.rho)
         facts |= {"step": last.step, "log10_time": last.log10_time}
-        facts["note"] = (
-            f"At log10 t = {facts['log10_time']:.4g}, {_unfitted_text(facts)} and the flow hardly "
-            f"moves: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}. Until this "
-            f"changes, the flow takes {STEPS_THEN[self.slides]}. Try more neurons (network.m), "
-            "another seed, or an earlier end (dynamics.until_log10_time)."
-        )
+        facts["note"] = describe_slow_flow(facts, self.slides)
         return ("unfitted", facts)
 
     def _precision_event(self) -> Event:
         """Return the event of a risk at rest, while fitted margins still grow like ln t."""
         facts = self._position_facts(self.direction, float(self.kernel_state.rho))
-        facts["note"] = (
-            f"From log10 t = {facts['log10_time']:.4g} on, while {_unfitted_text(facts)}, the risk "
-            f"stays at R = {facts['risk']:.9g} to seven digits. The margins of the other "
-            "examples still grow like ln t, by less than float64 resolves, so the run ends here. "
-            "Try more neurons (network.m) or another seed."
-        )
+        facts["note"] = describe_lost_precision(facts)
         return ("stalled", facts)
 
     def _position_facts(self, theta: NDArray[Any], rho: float) -> dict[str, Any]:
@@ -391,9 +374,3 @@ class LogTimeFlow(Integrator):
             "wrong": wrong,
             "of": problem.dataset.n,
         }
-
-
-def _unfitted_text(facts: dict[str, Any]) -> str:
-    """Return in words how many examples are not classified."""
-    verb = "is" if facts["wrong"] == 1 else "are"
-    return f"{facts['wrong']} of {facts['of']} examples {verb} misclassified"

@@ -11,17 +11,14 @@ from typing import final
 
 from core.errors import InputError
 from core.figures.names import POINTS, PageSize
+from core.figures.panel_grid import BETWEEN, LEFT, SMALLEST_SIDE, Grid, dense_grid, grid_of
 from core.figures.primitives import MM_PER_INCH, Box, Text
 
 MM_PER_POINT = MM_PER_INCH / 72.0
-# Width of the figure by the number of panels in a row: one or two columns of a journal.
-WIDTHS = {1: 88.0, 2: 120.0, 3: 180.0, 4: 180.0}
-LEFT, RIGHT, BETWEEN = 10.5, 2.5, 10.5
 TITLE, HEADING, HEAD, FOOT = 6.0, 5.0, 9.0, 9.5
 MARGIN, LINE = 2.5, 3.2
-MOST_COLUMNS = 4
 KEY_LINE = 3.5
-LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # sides of a panel
+HIGHEST = 75.0  # height of a panel
 # A sheet without a height is kept to the text height of A4, by panels as low as this.
 PAPER_HEIGHT, LOW = 240.0, 28.0
 LOWEST = 24.0  # height of panels that are lowered to fit a page
@@ -115,54 +112,6 @@ def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[
     return texts, top
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Grid of the panels of a run: columns, and the width of a panel, on a page of a width.
-
-    Lengths are in millimetres.
-    """
-
-    width: float
-    columns: int
-    side: float
-
-    def lines(self, panels: int) -> int:
-        """Return the number of lines of so many panels."""
-        return -(-panels // self.columns)
-
-
-def grid_of(panels: int, sheet: PageSize) -> Grid:
-    """Return a grid with as many panels in a line as can be read, and lines of about as many each.
-
-    >>> sizes = (4, PageSize()), (4, PageSize(85.0)), (7, PageSize())
-    >>> tuple(grid_of(*one).columns for one in sizes)
-    (4, 2, 4)
-    """
-    scale = sheet.scale
-    left, right, between = (length * scale for length in (LEFT, RIGHT, BETWEEN))
-    width = sheet.width or WIDTHS.get(panels, WIDTHS[4])
-    columns = min(panels, MOST_COLUMNS)
-
-    def side(count: int) -> float:
-        return (width - left - right - (count - 1) * between) / count
-
-    while columns > 1 and side(columns) < LEAST_SIDE * scale:
-        columns -= 1
-    columns = -(-panels // -(-panels // columns))
-    return checked_grid(Grid(width, columns, side(columns)), sheet)
-
-
-def checked_grid(grid: Grid, sheet: PageSize) -> Grid:
-    """Return a grid. Raises InputError if its panels are too narrow for the letters."""
-    if grid.side < SMALLEST_SIDE * sheet.scale:
-        raise InputError(
-            f"A figure {grid.width:g} mm wide is too narrow for its panels at {sheet.points:g} "
-            "points; make it wider or the font smaller."
-        )
-    return grid
-
-
 def page(
     headings: Sequence[str],
     keys: Sequence[Sequence[int]],
@@ -192,14 +141,37 @@ def page(
     Returns
     -------
     Page
-        As high as its panels and texts, unless the sheet has a height.
+        As high as its panels and texts, unless the sheet has a height. Panels that would fill more
+        than a page of text share lines, if they can.
 
     Raises
     ------
     InputError
         The sheet is too small.
     """
-    grid, scale = grid_of(len(keys[0]), sheet), sheet.scale
+    panels = len(keys[0])
+    grid: Grid | None = grid_of(panels, sheet)
+    assert grid is not None
+    laid = _page(grid, headings, keys, title, footer, sheet, notes)
+    while sheet.height is None and laid.height > PAGE_HEIGHT * sheet.scale + 1.0:
+        grid = dense_grid(panels, sheet, grid)
+        if grid is None:
+            return laid
+        laid = _page(grid, headings, keys, title, footer, sheet, notes)
+    return laid
+
+
+def _page(
+    grid: Grid,
+    headings: Sequence[str],
+    keys: Sequence[Sequence[int]],
+    title: str,
+    footer: Sequence[str],
+    sheet: PageSize,
+    notes: Sequence[str],
+) -> Page:
+    """Lay out rows of panels in a grid."""
+    scale = sheet.scale
     width, line_height, edge = grid.width, LINE * scale, MARGIN * scale
     texts, top = title_texts(title, width, sheet.points) if sheet.caption else ([], edge)
     if title and sheet.caption:

@@ -21,8 +21,10 @@ from core.figures.levels import math_label
 from core.figures.material import PanelData, compute_panel_data
 from core.figures.names import EVERY_PANEL, MOST_ROWS, PANELS, check_sheet
 from core.figures.options import USUAL, FigureOptions, Selected, check_view_options
+from core.figures.panel_grid import LEAST_SIDE
 from core.figures.primitives import Box, FigureScene, Key, Panel, TimeKey, plain
 from core.figures.rays import RAYS
+from core.figures.study_panels import key_columns
 from core.observables.planes import PLANES
 from core.runs import Run
 
@@ -188,6 +190,7 @@ def build_scene(
         for row in range(len(runs))
     ]
     if len(runs) > 1:
+        grid = [[with_narrow_key(panel, sheet.scale) for panel in line] for line in grid]
         columns = [with_one_key(column) for column in zip(*grid, strict=True)]
         grid = [list(line) for line in zip(*columns, strict=True)]
         keys_of = [[key_lines(one) for one in line] for line in grid]
@@ -230,6 +233,13 @@ def place_row(panels: Sequence[Panel], boxes: Sequence[Box]) -> list[Panel]:
         replace(panel, box=box, key_lines=rows[box.top])
         for panel, box in zip(panels, boxes, strict=True)
     ]
+
+
+def with_narrow_key(panel: Panel, scale: float) -> Panel:
+    """Return the panel with its key in several lines where its panels share a line closely."""
+    if panel.box.width >= LEAST_SIDE * scale or isinstance(panel.key, TimeKey) or not panel.key:
+        return panel
+    return replace(panel, key_columns=key_columns(panel.key, panel.box.width / scale))
 
 
 def with_one_key(panels: Sequence[Panel]) -> list[Panel]:

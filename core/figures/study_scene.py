@@ -8,21 +8,11 @@ from typing import final
 
 from core.errors import InputError
 from core.figures.labels import SETTINGS, phrase
-from core.figures.layout import (
-    BETWEEN,
-    FOOT,
-    LEAST_SIDE,
-    LINE,
-    MARGIN,
-    Grid,
-    checked_grid,
-    panel_height,
-    title_texts,
-    wrap,
-)
+from core.figures.layout import FOOT, LINE, MARGIN, panel_height, title_texts, wrap
 from core.figures.names import POINTS, PageSize, check_sheet
 from core.figures.numbers import math_words
 from core.figures.palette import LIGHT, Palette
+from core.figures.panel_grid import BETWEEN, LEAST_SIDE, Grid, checked_grid
 from core.figures.primitives import NO_BREAK, Box, FigureScene, Panel, Text, plain
 from core.figures.scene import key_lines, with_one_key
 from core.figures.study_panels import study_panel

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from core.comparison.names import RunDescription
+from core.comparison.names import WIDTH, RunDescription
 from core.library.entry import RunSummary
 from core.numbers import time_text
 from core.study_file.words import setting_words
@@ -36,7 +36,8 @@ def headings(summaries: Iterable[RunSummary], stems: Iterable[str]) -> list[str]
     Returns
     -------
     list of str
-        A heading per run: empty if none differ, or if the run cannot be read.
+        A heading per run: what its study varies, or its width, if no setting differs; empty if
+        the run cannot be read.
     """
     runs = list(zip(summaries, stems, strict=True))
     texts = [""] * len(runs)
@@ -46,8 +47,14 @@ def headings(summaries: Iterable[RunSummary], stems: Iterable[str]) -> list[str]
     for _, group in groupby(titled, itemgetter(0)):
         places = [place for _, place in group]
         for place, text in zip(places, _of_study([runs[place] for place in places]), strict=True):
-            texts[place] = text
+            texts[place] = text or _name_alone(*runs[place])
     return texts
+
+
+def _name_alone(summary: RunSummary, stem: str) -> str:
+    """Return what the study of a run varies, else the run's width."""
+    run = RunDescription(summary.settings, "", stem)
+    return run.words(run.keys or [key for key in (WIDTH,) if key in run.values])
 
 
 def _of_study(runs: Sequence[tuple[RunSummary, str]]) -> list[str]:

@@ -12,6 +12,7 @@ from core.cli.main import main
 from core.dynamics.integrator import Event
 from core.dynamics.log_time_flow import LogTimeFlow
 from core.dynamics.registry import make_integrator
+from core.numbers import number_text, time_text
 from core.problem.problem import Problem
 from core.run_files.frame import Frame
 from core.runs import open_run
@@ -125,3 +126,13 @@ def test_the_command_line_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[
     (path,) = (tmp_path / "a").glob("*.msrun")
     with open_run(path) as run:
         assert [kind for _, kind, _ in run.events()] == ["unfitted"]
+
+
+def test_the_note_has_times_and_numbers_as_people_write_them() -> None:
+    """It said "log10 t = 2.997", "R = 0.489716" and "|grad R| = 2.0e-01"."""
+    at = problem("dynamics.until_log10_time=3.05", "recording.frames=60", m=3)
+    (told,) = (facts for _, facts in followed(at)[1])
+    risk, slope = number_text(told["risk"]), number_text(told["gradient"], 2)
+    assert told["note"].startswith(f"At {time_text(told['log10_time'])}, ")
+    assert f"R = {risk}, |grad R| = {slope}." in told["note"]
+    assert "log10" not in told["note"].partition("Try")[0]

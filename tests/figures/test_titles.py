@@ -11,11 +11,20 @@ from matplotlib.ft2font import FT2Font
 
 from core.figures.film_scene import film_scene
 from core.figures.labels import headings, titles
-from core.figures.layout import MARGIN, PAGE_HEIGHT, WIDTHS, page, title_texts
+from core.figures.layout import (
+    LETTER_MM,
+    LOWEST,
+    MARGIN,
+    PAGE_HEIGHT,
+    SAMPLE_MM,
+    page,
+    title_texts,
+)
 from core.figures.material import compute_panel_data
 from core.figures.names import COLUMN, FAMILIES, PAGE, POINTS, PageSize
 from core.figures.options import USUAL
 from core.figures.page_data import title_of
+from core.figures.panel_grid import DENSE_SIDE, WIDTHS
 from core.figures.primitives import MM_PER_INCH, Text, plain
 from core.figures.scene import build_scene
 from core.figures.study_scene import WIDTHS as STUDY_WIDTHS
@@ -114,6 +123,28 @@ def test_views_of_two_runs_fit_a_page(runs: int, views: int) -> None:
     for box in (box for row in figure.boxes for box in row):
         assert box.left + box.width < figure.width
         assert box.height >= 0.5 * box.width
+
+
+@pytest.mark.parametrize("runs", [3, 4])
+def test_five_views_of_several_runs_share_a_line_on_a_page(runs: int) -> None:
+    """Three runs were 320 mm high, in lines of three and two panels."""
+    keys = [[3] * 5] + [[1] * 5] * (runs - 1)
+    figure = page(["a run"] * runs, keys, LONG, ["a caption " * 60], PageSize())
+    assert figure.height <= PAGE_HEIGHT
+    for row in figure.boxes:
+        assert len({box.top for box in row}) == 1
+        assert all(box.width >= DENSE_SIDE and box.height >= LOWEST for box in row)
+        assert row[-1].left + row[-1].width < figure.width
+
+
+def test_keys_of_panels_that_share_a_line_stay_above_their_panels() -> None:
+    """The key of margins began above the panel beside it."""
+    run = long_run()
+    figure = build_scene([run] * 3, ["neurons", "rotations", "norms", "margins", "curves"])
+    (keyed,) = [one for one in figure.panels if one.kind == "margins" and one.key]
+    texts = max(len(entry.text) for entry in keyed.key)
+    columns = keyed.key_columns or len(keyed.key)
+    assert columns * (SAMPLE_MM + LETTER_MM * texts) <= keyed.box.width or columns == 1
 
 
 def test_titles_of_studies_panels_end_before_the_next_panel() -> None:

@@ -252,3 +252,18 @@ def test_settings_in_names_and_origins_are_in_words() -> None:
         f"branched from {one.path.name} at t = 316: to t = 3.16 \u00d7 10\u2074, \u03bb = .001"
     )
     assert lineage_text(one) == ""
+
+
+def test_a_run_alone_in_its_study_is_named_by_words_and_not_by_its_file() -> None:
+    """Drawn points were listed as "telgarsky22-figure-1__network.m-16-modified__data.kind=..."."""
+    drawn = named(1)
+    stem = "a-modified__data.kind=points__data.points=21-rows-0ab270ec__2026-11-28T14-30-03"
+    settings = {"data.kind": "points", "data.points": [[0.0, 1.0, 1.0]] * 21, "network.m": 16}
+    drawn = replace(
+        drawn,
+        path=drawn.path.with_name(f"{stem}.msrun"),
+        facts=replace(drawn.facts, title="Alone", settings=settings),
+    )
+    plain = replace(named(2), facts=replace(drawn.facts, title="Also alone"))
+    first, second = (name_of(run) for run in with_headings([drawn, plain]))
+    assert (first, second) == ("21 drawn points", "m = 16")

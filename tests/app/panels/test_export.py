@@ -31,13 +31,15 @@ from app.export.jobs import (
     Progress,
     data_paths,
     draw_here,
+    scene_preview,
 )
 from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob
 from app.state.session import MOST_RUNS
 from core.figures.export import Draw
 from core.figures.names import MOST_ROWS, PANELS, PRESETS, PageSize
 from core.figures.options import FigureOptions
-from core.figures.palette import DARK
+from core.figures.palette import DARK, LIGHT
+from core.figures.primitives import FigureScene
 from core.library.entry import MomentNote, RunNotes
 from core.observables.planes import NodePlane
 from core.runs import open_run
@@ -503,6 +505,25 @@ def test_the_preview_has_half_of_the_dialog(qtbot, runs, tmp_path, tab: str) -> 
         assert 3 * side.height() >= 2 * height
 
 
+def test_a_high_figure_has_a_sharp_preview_and_a_warning() -> None:
+    """A sheet of one column was 94 pixels wide, and was shown four times as large."""
+    drawn: list[float] = []
+
+    def draw(scene: FigureScene, suffix: str, dpi: float) -> bytes:
+        drawn.append(dpi * scene.width_mm / 25.4)
+        return b""
+
+    size = (7.0, "A title", LIGHT, (), ())
+    words = [
+        scene_preview(FigureScene(85.0, height, *size), 376, draw).words for height in (340.0, 85.0)
+    ]
+    assert drawn == pytest.approx([376.0, 376.0])
+    assert words[0].startswith("85 \u00d7 340 mm: higher than a page of text (240 mm).")
+    assert words[1] == "85 \u00d7 85 mm"
+    scene_preview(FigureScene(85.0, 8500.0, *size), 376, draw)
+    assert drawn[-1] < 20.0, "no picture of endless height"
+
+
 def test_a_preset_is_paper_and_letters(qtbot, runs, tmp_path) -> None:
     dialog = ExportDialog(Exportable((runs[0],)), tmp_path)
     qtbot.addWidget(dialog)
@@ -511,6 +532,8 @@ def test_a_preset_is_paper_and_letters(qtbot, runs, tmp_path) -> None:
         dialog.form.size_choice.setCurrentIndex(place)
         assert dialog.job().options.sheet == sheet
     dialog.form.size_choice.setCurrentIndex(len(PRESETS))
+    # It was 120 mm wide with the poster's letters, and two metres high.
+    assert dialog.job().options.sheet == PRESETS["poster"]
     dialog.form.wide.setValue(100.0)
     assert dialog.job().options.sheet == PageSize(100.0, None, 24.0)
     dialog.form.high.setValue(80.0)

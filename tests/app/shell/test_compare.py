@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -24,12 +25,13 @@ from core.figures.palette import DARK, PALETTES, run_colour
 from core.observables.registry import OBSERVABLES
 from core.problem.schedule import coordinate, inverse_coordinate
 from core.runs import open_run
+from core.studies.study import load_study
 from tests.app.mouse import choose as choose_entry
 from tests.app.mouse import move, view_menu
 from tests.app.shell.comparing import answer, choose, choose_observables, lines, page, settled, view
 from tests.app.shell.shared_window import skip_style_sheet
 from tests.recording import recorded
-from tests.support.run_files import frames_of, recorder_at, small_problem
+from tests.support.run_files import frames_of, record, recorder_at, small_problem
 
 Key = Qt.Key
 
@@ -155,6 +157,24 @@ def test_seeds_are_one_band(program: Marginscope, qtbot: QtBot, tmp_path: Path) 
     assert program.display.view.span.high == pytest.approx(float(coordinate(4.0)))
     program.display.update_intent(compared=None)
     assert program.display.view.span.high == pytest.approx(float(coordinate(2.0)))
+
+
+def test_runs_of_another_study_are_compared_by_what_it_is_about(
+    program: Marginscope, qtbot: QtBot, tmp_path: Path
+) -> None:
+    """Deep linear networks were compared by rotations, the view of the runs that were open."""
+    title = load_study("saxe14-depth").title
+    paths = [tmp_path / f"{m}.msrun" for m in (3, 4)]
+    for m, path in zip((3, 4), paths, strict=True):
+        record(path, replace(small_problem(m=m), title=title))
+    program.display.update_intent(views=("rotations", "norms"))
+    program.compare.compare(list(map(str, paths)))
+    settled(program, qtbot)
+    assert program.display.intent.compared.observables == ("log10_risk",)
+    program.display.update_intent(compared=None)
+    program.compare.compare([str(run.source) for run in program.session])
+    settled(program, qtbot)
+    assert program.display.intent.compared.observables == ("rotation", "relative_norm")
 
 
 def test_a_comparison_stays_where_another_cannot_be_had(

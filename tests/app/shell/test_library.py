@@ -223,6 +223,59 @@ def check_that_runs_go_to_the_trash_come_back_and_are_removed(
     assert not [one for one in runs.rglob("*m=4*") if one.is_file()]
 
 
+def check_that_each_change_is_undone_by_its_message_or_by_keys(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
+    path, bar = runs / "small__network.m=3.msrun", library.window.bar
+    change_about(path, lambda about: replace(about, name="first", tags=("old",)))
+    for key, typed in ((Key.Key_F2, "Mine {name}"), (Key.Key_T, "new")):
+        modifiers = Qt.KeyboardModifier.ControlModifier
+        if key == Key.Key_F2:
+            modifiers = Qt.KeyboardModifier.NoModifier
+        table = choose(library, qtbot, "m=3")
+        qtbot.keyClick(table, key, modifiers)
+        asked = dialog(library, qtbot)
+        asked.line.setText(typed)
+        asked.accept()
+        qtbot.waitUntil(lambda: library.window.findChild(TextDialog) is None)
+        qtbot.waitUntil(lambda: bool(bar.buttons) and bar.text.startswith(("Renamed", "Changed")))
+        assert (read_about(path).name, read_about(path).tags) != ("first", ("old",))
+        qtbot.mouseClick(bar.buttons[0], Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: bar.text.startswith("Reverted"))
+        assert (read_about(path).name, read_about(path).tags) == ("first", ("old",))
+    undo = Qt.KeyboardModifier.ControlModifier
+    table = choose(library, qtbot, "m=3", "m=4")
+    qtbot.keyClick(table, Key.Key_Delete)
+    qtbot.waitUntil(has(library, 4))
+    qtbot.keyClick(table, Key.Key_Z, undo)
+    qtbot.waitUntil(has(library, 6))
+    assert library.actions["library"].isChecked(), "a change of runs, and not of the views"
+    qtbot.keyClick(choose(library, qtbot, "m=4"), Key.Key_Delete)
+    qtbot.waitUntil(has(library, 5))
+    panel(library).trash.setChecked(True)
+    qtbot.waitUntil(has(library, 1))
+    table = choose(library, qtbot, "m=4")
+    qtbot.keyClick(table, Key.Key_Backspace, undo)
+    qtbot.waitUntil(has(library, 0))
+    assert bar.text.startswith("Restored"), "no offer to undo the deletion is left"
+    qtbot.keyClick(table, Key.Key_Z, undo)
+    qtbot.waitUntil(has(library, 1))
+    qtbot.keyClick(choose(library, qtbot, "m=4"), Key.Key_Backspace, undo)
+    panel(library).trash.setChecked(False)
+    qtbot.waitUntil(has(library, 6))
+
+
+def check_that_a_wrong_condition_moves_no_row(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
+    table = panel(library).table
+    before = table.mapTo(library.window, QPoint(0, 0))
+    search(library, qtbot, "m >= and")
+    qtbot.waitUntil(panel(library).problem.isVisible)
+    QApplication.processEvents()
+    assert table.mapTo(library.window, QPoint(0, 0)) == before
+
+
 def check_that_the_trash_is_emptied_by_the_menu_of_the_table(
     library: Marginscope, runs: Path, qtbot: QtBot
 ) -> None:
@@ -328,6 +381,8 @@ CHECKS = (
     check_that_columns_sort_and_can_be_chosen,
     check_that_a_run_that_is_open_is_not_thrown_away,
     check_that_runs_are_named_noted_and_tagged,
+    check_that_each_change_is_undone_by_its_message_or_by_keys,
+    check_that_a_wrong_condition_moves_no_row,
     check_that_runs_are_opened_and_compared,
     check_that_the_library_is_closed_remembered_and_reached_by_the_menu,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,14 @@ def test_it_shows_the_data_that_are_trained_on(program: Marginscope, dialog: Pre
     assert np.array_equal(dialog.preview.dataset.x, first.data.run.dataset.x)
     assert dialog.facts.text() == "n = 12\nd = 6\n|x| = 1"
     assert dialog.note.text() == "12 points at 4 places."
+
+
+def test_lengths_are_written_as_everywhere(program: Marginscope, dialog: PreviewDialog) -> None:
+    """It said "0.8977", beside ".04" on the axes."""
+    shown = replace(dialog.preview, shortest=0.25, longest=0.5)
+    dialog.show_preview(shown)
+    assert ".25 \u2264 |x| \u2264 .5" in dialog.facts.text()
+    assert "0." not in dialog.facts.text()
 
 
 def test_it_follows_the_form(program: Marginscope, dialog: PreviewDialog, qtbot: QtBot) -> None:

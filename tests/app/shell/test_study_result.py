@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QBuffer, QPoint, Qt
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -13,6 +14,8 @@ from app.shell.application import Marginscope
 from app.state.session import MOST_RUNS
 from app.study.result import NONE_SHIPPED
 from app.training.studies import shipped_study_of
+from app.widgets.study_picture import StudyPicture
+from core.figures.palette import LIGHT
 from core.studies.changes import is_derived_title
 from core.studies.study import load_study
 from tests.app.shell.conftest import Opener, trained
@@ -125,3 +128,19 @@ def test_runs_with_a_title_of_an_older_version_belong_to_their_study() -> None:
         assert shipped_study_of(old).id == name
         assert is_derived_title(f"m = 8 \u00b7 after {old.title}", study.title)
     assert shipped_study_of(replace(old, title="nodes of somebody")).id == "recorded"
+
+
+def test_the_scroll_bar_of_a_high_figure_does_not_draw_it_again(qtbot: QtBot) -> None:
+    """It narrowed the room by 8 pixels, for which the figure was drawn a second time."""
+    picture = StudyPicture(LIGHT)
+    qtbot.addWidget(picture)
+    picture.resize(400, 300)
+    picture.show()
+    before = picture.pixels_wide()
+    image = QImage(before, 4 * before, QImage.Format.Format_RGB32)
+    data = QBuffer()
+    image.save(data, "PNG")
+    picture.show_png(bytes(data.data().data()))
+    qtbot.waitUntil(picture.verticalScrollBar().isVisible)
+    assert picture.pixels_wide() == before == picture.image.width()
+    assert before < picture.viewport().width()

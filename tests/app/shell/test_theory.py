@@ -27,6 +27,7 @@ from core.problem.problem import Problem
 from core.problem.schedule import coordinate
 from core.reference.cancel_token import CancelToken
 from core.reference.margin import Reference, ReferenceMargin, exact_bracket
+from core.reference.registry import REFERENCES
 from core.runs import open_run
 from core.theorems.statement import Assessment
 from tests.app.mouse import choose, click, opened, pick, view_menu
@@ -599,3 +600,17 @@ def test_a_card_says_once_what_its_margins_are_divided_by(qtbot: QtBot) -> None:
     texts = [label.text() for label in card.findChildren(QLabel)]
     assert sum("divided by |W|^L" in text for text in texts) == 1
     assert "Normalisation: as above; the sum of the losses, without 1/n" in texts
+
+
+def test_the_status_names_margins_in_words(program: Marginscope) -> None:
+    """It said "computing gamma_ntk ...", with an underscore for the index."""
+    words: list[str] = []
+    program.theory.status.connect(words.append)
+    for name in ("gamma_gl", "gamma_ntk"):
+        program.theory.margins.margin_started.emit(0, REFERENCES[name])
+    program.theory.margins.margin_started.emit(0, None)
+    assert words == [
+        "computing the global margin ...",
+        "computing the tangent margin ...",
+        "",
+    ]

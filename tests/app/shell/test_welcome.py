@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QAbstractButton, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
@@ -152,3 +152,14 @@ def test_cards_stand_in_as_many_columns_as_there_is_room_for(qtbot: QtBot) -> No
 
 def stands_in(where: WelcomePage, columns: int) -> bool:
     return len({one.x() for one in where.cards}) == columns
+
+
+def test_recent_runs_are_listed_in_words(program: Marginscope) -> None:
+    """They were listed by the names of their files, "telgarsky22-figure-1__network.m=16"."""
+    paths = ["/a/telgarsky22-figure-1__network.m=16.msrun", "/a/mine.msrun", "/a/own.toml"]
+    program.window.set_recent(paths)
+    buttons = program.window.welcome.findChildren(QAbstractButton)
+    words = "Telgarsky 2022, Figure 1: m = 16"
+    assert {words, "mine", "own"} <= {button.text() for button in buttons}
+    entries = [action.text().replace("&", "") for action in program.window.recent.actions()]
+    assert entries[:3] == [words, "mine.msrun", "own.toml"]

@@ -6,11 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QRectF
 from pytestqt.qtbot import QtBot
 
 from app.playback.time_slider import TimeSlider
 from app.state.resolve import TimeSpan
 from app.widgets.axis import far_times, plain, powers
+from app.widgets.plot_item import Home, Plot
 from core.figures.palette import LIGHT
 from core.numbers import raise_powers
 from core.problem.schedule import coordinate
@@ -69,3 +71,27 @@ def test_both_ends_of_the_slider_have_labels(
     boxes = [box for *_, box in labels]
     assert all(one.right() < other.left() for one, other in pairwise(boxes))
     assert boxes[0].left() >= 0.0 and boxes[-1].right() <= slider.width()
+
+
+def test_the_label_at_the_upper_end_of_a_plot_is_whole(qtbot: QtBot) -> None:
+    """Its upper half was cut off where a plot begins right below its title."""
+    plot = Plot(LIGHT)
+    qtbot.addWidget(plot)
+    plot.resize(300, 200)
+    plot.set_home(Home(0.0, 1.0, 0.0, 1.0))
+    plot.show()
+    plot.grab()
+    axis = plot.side
+    _, texts = axis.picture
+    top = min((rect for rect, _ in texts), key=QRectF.top)
+    assert axis.ticks(0.0, 1.0, 200.0)[-1][0] == 1.0
+    assert axis.mapRectToScene(top).top() >= 0.0
+
+
+@pytest.mark.parametrize("reach", [5.5, 6.3, 7.6, 8.6, 9.9])
+def test_an_axis_with_little_room_has_a_scale(qtbot: QtBot, reach: float) -> None:
+    """The coordinates of the neurons had the one tick 0, from -8.6 to 8.6."""
+    plot = Plot(LIGHT)
+    qtbot.addWidget(plot)
+    places = [place for place, _ in plot.bottom.ticks(-reach, reach, 190.0)]
+    assert len(places) >= 2 and max(places) <= reach
