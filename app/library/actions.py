@@ -238,7 +238,7 @@ class LibraryActions(QObject):
 
     def _on_finished(self, result: OperationResult) -> None:
         changes = tuple(self._changes.popleft() for _ in range(len(self._changes)))
-        self._undoable = tuple(change for change in changes if change.revert is not _keep)
+        self._undoable = tuple(change for change in changes if change.revert is not _revert_nothing)
         sentences = result.errors or result.notes
         remainder = f" ({len(sentences) - 1} more)" if len(sentences) > 1 else ""
         words = sentences[0] + remainder if sentences else ""
@@ -347,18 +347,18 @@ def _throw_again(entry: Entry, library: Library) -> str:
 
 def _purge(entry: Entry, changes: Changes, library: Library) -> str:
     library.purge(entry)
-    changes.append(Change(entry, PURGED, _keep))
+    changes.append(Change(entry, PURGED, _revert_nothing))
     return ""
 
 
 def _revert(change: Change, changes: Changes, library: Library) -> str:
     note = change.revert(library)
-    changes.append(Change(change.entry, REVERTED, _keep))
+    changes.append(Change(change.entry, REVERTED, _revert_nothing))
     return note
 
 
-def _keep(_library: Library) -> str:
-    """Revert nothing: the change is final."""
+def _revert_nothing(_library: Library) -> str:
+    """Do nothing: the change is final."""
     return ""
 
 

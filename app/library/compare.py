@@ -116,10 +116,10 @@ class CompareController(QObject):
             return self.default_observables
         try:
             with open_run(names[0]) as run:
-                shown = study_of(run, "compared").opens_with
+                display = study_of(run, "compared").opens_with
         except (MarginscopeError, OSError):  # reported when all of them are opened
             return self.default_observables
-        return observables_of(shown.views, shown.curves) or self.default_observables
+        return observables_of(display.views, display.curves) or self.default_observables
 
     def _set_compared(self, compared: ComparedRuns) -> None:
         """Compare runs if they are neither too few nor too many; report it otherwise."""

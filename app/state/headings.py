@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from core.comparison.names import MOMENT, RunDescription, run_names, variant_words
 from core.numbers import raise_powers
 from core.studies.changes import MOST_NAMED, changes_between, is_modified, origin_of
-from core.studies.study import Study, shipped_summaries
+from core.studies.study import Study
+from core.studies.summaries import shipped_summaries
 from core.studies.tables import Cell, value_text
 from core.study_file.words import setting_words
 

@@ -225,12 +225,12 @@ def _words_of_keys(runs: Sequence[RunDescription], keys: Sequence[str]) -> list[
     >>> _words_of_keys([drawn, RunDescription({"network.m": 8})], ["data.points", "network.m"])[1]
     'm = 8'
     """
-    whole = [run.words(keys or run.keys) for run in runs]
+    complete = [run.words(keys or run.keys) for run in runs]
     present = [
         run.words([key for key in keys or run.keys if run.values.get(key) is not None])
         for run in runs
     ]
-    return present if all(present) and len(set(present)) == len(set(whole)) else whole
+    return present if all(present) and len(set(present)) == len(set(complete)) else complete
 
 
 def _name_alone(run: RunDescription, branched: bool) -> str:

@@ -21,16 +21,16 @@ STEPS_THEN = {  # depends on whether the dynamics has implicit steps
 def describe_rest(facts: Facts) -> str:
     """Return the note of a flow whose later frames all repeat one."""
     return (
-        f"The flow came to rest at {time_text(facts['log10_time'])}, while {_unfitted(facts)}: "
-        f"{_speed(facts)}. All later frames repeat this one. Try another seed or start."
+        f"The flow came to rest at {time_text(facts['log10_time'])}, while {_wrong_text(facts)}: "
+        f"{_risk_text(facts)}. All later frames repeat this one. Try another seed or start."
     )
 
 
 def describe_slow_flow(facts: Facts, slides: bool) -> str:
     """Return the note of a flow that hardly moves; `slides` if it has implicit steps."""
     return (
-        f"At {time_text(facts['log10_time'])}, {_unfitted(facts)} and the flow hardly moves: "
-        f"{_speed(facts)}. Until this changes, the flow takes {STEPS_THEN[slides]}. Try more "
+        f"At {time_text(facts['log10_time'])}, {_wrong_text(facts)} and the flow hardly moves: "
+        f"{_risk_text(facts)}. Until this changes, the flow takes {STEPS_THEN[slides]}. Try more "
         "neurons (network.m), another seed, or an earlier end (dynamics.until_log10_time)."
     )
 
@@ -38,19 +38,19 @@ def describe_slow_flow(facts: Facts, slides: bool) -> str:
 def describe_lost_precision(facts: Facts) -> str:
     """Return the note of a risk at rest, while the margins of fitted examples grow like ln t."""
     return (
-        f"From {time_text(facts['log10_time'])} on, while {_unfitted(facts)}, the risk stays at "
+        f"From {time_text(facts['log10_time'])} on, while {_wrong_text(facts)}, the risk stays at "
         f"R = {facts['risk']:.9g} to seven digits. The margins of the other examples still grow "
         "like ln t, by less than float64 resolves, so the run ends here. Try more neurons "
         "(network.m) or another seed."
     )
 
 
-def _unfitted(facts: Facts) -> str:
+def _wrong_text(facts: Facts) -> str:
     """Return how many examples are misclassified, as "1 of 4 examples is misclassified"."""
     verb = "is" if facts["wrong"] == 1 else "are"
     return f"{facts['wrong']} of {facts['of']} examples {verb} misclassified"
 
 
-def _speed(facts: Facts) -> str:
+def _risk_text(facts: Facts) -> str:
     """Return risk and gradient, as "R = .25, |grad R| = .001"."""
     return f"R = {number_text(facts['risk'])}, |grad R| = {number_text(facts['gradient'], 2)}"

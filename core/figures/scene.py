@@ -15,6 +15,7 @@ import core
 from core.errors import InputError
 from core.figures.captions import REAL, SEVERAL, TWO_CLASSES, UNIT, WEIGHTS, captions
 from core.figures.figure_notes import FigureNote, list_notes, mark_notes, number_notes
+from core.figures.keys import key_columns
 from core.figures.labels import headings, settings_line, titles
 from core.figures.layout import page
 from core.figures.levels import math_label
@@ -24,7 +25,6 @@ from core.figures.options import USUAL, FigureOptions, Selected, check_view_opti
 from core.figures.panel_grid import LEAST_SIDE
 from core.figures.primitives import Box, FigureScene, Key, Panel, TimeKey, plain
 from core.figures.rays import RAYS
-from core.figures.study_panels import key_columns
 from core.observables.planes import PLANES
 from core.runs import Run
 

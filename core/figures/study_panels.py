@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from itertools import cycle
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.layout import LETTER_MM, SAMPLE_MM
+from core.figures.keys import key_columns
 from core.figures.numbers import math_text, math_words
 from core.figures.palette import BLUE, VERMILION, Palette, rgba, time_colours
 from core.figures.primitives import (
@@ -216,26 +215,6 @@ def _number(value: float) -> str:
 def _dashes(lines: Sequence[Line]) -> list[Dash]:
     """Return the dash of each line: words and pairs differ in their dashes too."""
     return [DASHES[0 if is_ordered(lines) else k % len(DASHES)] for k in range(len(lines))]
-
-
-def key_columns(entries: Sequence[KeyEntry], width_mm: float) -> int:
-    """Return how many entries of a key fit side by side; 0 for all."""
-    for columns in range(len(entries), 1, -1):
-        longest = sum(
-            max(len(_visible_part(entry.text)) for entry in entries[k::columns])
-            for k in range(columns)
-        )
-        if LETTER_MM * longest + SAMPLE_MM * columns <= width_mm:
-            return 0 if columns == len(entries) else columns
-    return 1 if len(entries) > 1 else 0
-
-
-def _visible_part(text: str) -> str:
-    """Return the visible part of a text, a letter for each sign."""
-    letters = re.sub(
-        r"\\(,|mathrm|log|[A-Za-z]+)", lambda m: "o" * (m[1] not in (",", "mathrm")), text
-    )
-    return "".join(char for char in letters if char not in "${}^_")
 
 
 # ---------------------------------------------------------------------------------------- panel

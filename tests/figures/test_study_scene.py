@@ -12,11 +12,12 @@ import pytest
 
 from core.errors import InputError
 from core.figures.export import figure_bytes
+from core.figures.keys import key_columns
 from core.figures.names import PRESETS, PageSize
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import FigureScene, Panel, TimeKey
 from core.figures.study_axes import Scale
-from core.figures.study_panels import key_columns, line_text, study_panel
+from core.figures.study_panels import line_text, study_panel
 from core.figures.study_scene import Caption, study_scene
 from core.network.activation import SMOOTH, Activation
 from core.studies.layout import FigureLayout, parse_layout

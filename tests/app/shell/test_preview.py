@@ -52,6 +52,7 @@ def test_it_shows_the_data_that_are_trained_on(program: Marginscope, dialog: Pre
 
 def test_lengths_are_written_as_everywhere(program: Marginscope, dialog: PreviewDialog) -> None:
     """It said "0.8977", beside ".04" on the axes."""
+    assert dialog.preview is not None
     shown = replace(dialog.preview, shortest=0.25, longest=0.5)
     dialog.show_preview(shown)
     assert ".25 \u2264 |x| \u2264 .5" in dialog.facts.text()
