@@ -61,6 +61,19 @@ class Rail(QWidget):
 
 
 @final
+class _Pages(QStackedWidget):
+    """Drawers, of which hidden ones take no room: they change while another one is open."""
+
+    def minimumSizeHint(self) -> QSize:
+        page = self.currentWidget()
+        return super().minimumSizeHint() if page is None else page.minimumSizeHint()
+
+    def sizeHint(self) -> QSize:
+        page = self.currentWidget()
+        return super().sizeHint() if page is None else page.sizeHint()
+
+
+@final
 class DrawerSplitter(QSplitter):
     """Drawers at the left of the plots, at most one open, each with its own width."""
 
@@ -71,7 +84,7 @@ class DrawerSplitter(QSplitter):
         self.widths: dict[str, int] = {}  # set by the user
         self._pages: dict[str, tuple[QWidget, int]] = {}
         self.open_drawer = ""
-        self._stack = QStackedWidget(self)
+        self._stack = _Pages(self)
         self._stack.hide()
         plots.setMinimumWidth(LEAST_PAGE)
         for place, part in enumerate((self._stack, plots)):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.actions import RAIL, TRAINING
@@ -81,6 +81,24 @@ def test_one_drawer_is_open_and_none_covers_a_plot(program: Marginscope, qtbot: 
         assert plots.width() >= LEAST_PAGE
     QTest.mouseClick(window.rail.buttons["form"], Qt.MouseButton.LeftButton)
     assert open_drawers(program) == []
+
+
+def test_a_closed_drawer_widens_no_open_one(
+    open_program: Opener, plain_study: Path, qtbot: QtBot
+) -> None:
+    """The buttons of a story in the closed drawer Study moved the plots by 26 pixels."""
+    program = open_program(plain_study)
+    window = program.window
+    program.actions["form"].setChecked(True)
+    qtbot.waitUntil(lambda: window.form.isVisible() and window.form.width() > 100)
+    before = window.form.width()
+    window.result.layout().addWidget(QLabel("", window.result, minimumWidth=2 * before))
+    window.result.layout().activate()
+    window.result.updateGeometry()
+    window.form.updateGeometry()
+    QApplication.processEvents()
+    QApplication.processEvents()
+    assert window.form.width() == before
 
 
 def test_each_drawer_keeps_its_width_also_for_the_next_start(
