@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.state.headings import heading_of
-from app.study.result_drawer import ResultDrawer
+from app.study.result_drawer import HINT, LINE_HINT, ResultDrawer
 from app.training.cell_runs import CellRunController
 from app.training.studies import shipped_study_of
 from app.widgets.screen_text import shown_number
@@ -167,6 +167,8 @@ class ResultController(QObject):
         if result.png:
             tips = [_tip(spot) for spot in result.spots]
             self.drawer.picture.show_png(result.png, result.places, tips)
+            has_points = not all(spot.of_line for spot in result.spots)
+            self.drawer.hint.setText(HINT if has_points else LINE_HINT)
             self.drawer.hint.setVisible(bool(tips))
 
     def _on_spot_chosen(self, number: int) -> None:

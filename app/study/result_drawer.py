@@ -20,7 +20,7 @@ from core.figures.palette import Palette
 
 WIDTH = 400  # pixels, for a panel of the figure with legible letters
 SHARES = (600, 400)  # of figure and claims in the height, pixels
-HINT = "Click a point to open its run."
+HINT, LINE_HINT = "Click a point to open its run.", "Click a curve to open one of its runs."
 STORY_ACTIONS = ("play_story", "story_page")
 
 

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.shell.application import Marginscope
 from app.state.session import MOST_RUNS
 from app.study.result import NONE_SHIPPED
+from app.study.result_drawer import HINT, LINE_HINT
 from app.training.studies import shipped_study_of
 from app.widgets.study_picture import StudyPicture
 from core.figures.palette import LIGHT
@@ -92,6 +93,16 @@ def test_the_figure_follows_the_colours_and_the_room(open_program: Opener, qtbot
     qtbot.waitUntil(lambda: program.result.shown is not None)
     assert picture.words != NONE_SHIPPED and program.window.result.claims.words
     assert program.result.shown and program.result.shown.result.runs > 1
+
+
+def test_a_figure_of_curves_alone_offers_its_curves(open_program: Opener, qtbot: QtBot) -> None:
+    """It said "Click a point", and had none."""
+    program = open_program("tsilivis25-sampled-parity")
+    program.actions["result"].trigger()
+    stop_training(program, qtbot)
+    qtbot.waitUntil(lambda: figure_shown(program))
+    assert program.window.result.hint.text() == LINE_HINT
+    assert HINT != LINE_HINT
 
 
 def test_a_study_of_ones_own_has_claims_and_no_figure(program: Marginscope) -> None:
