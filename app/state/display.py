@@ -369,7 +369,7 @@ class DisplayData:
             index=j,
             outer_weight=float(alpha[j]),
             inner_norm=inner,
-            angle=math.degrees(math.acos(max(-1.0, min(1.0, rotation)))),
+            angle=math.degrees(math.acos(np.clip(rotation, -1.0, 1.0))),  # NaN stays NaN
             rotation=rotation,
             relative_norm=float(self._node["relative_norm"][frame, j]),
             position=(float(point[0]), float(point[1])),

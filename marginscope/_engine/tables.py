@@ -171,7 +171,10 @@ STYLE = "max-width: 100%; background: white"
 
 
 def html(run: Run, png: bytes | None) -> str:
-    """Return facts and figure. Titles come from files, and mean nothing but themselves."""
+    """Return HTML with the table of `facts`, and a PNG below it, embedded; None for no picture.
+
+    All texts are escaped, since titles come from files.
+    """
     rows = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in facts(run))
     table = f'<table class="marginscope">{rows}</table>'
     if png is None:
@@ -182,7 +185,7 @@ def html(run: Run, png: bytes | None) -> str:
 
 
 def facts(run: Run) -> list[tuple[str, str]]:
-    """Return what a run is, in a few words each."""
+    """Return (name, words) for each row of the run's summary, as plain text."""
     settings, count = known_settings(run), run.frames
     reached = f"{count} frames"
     if count:

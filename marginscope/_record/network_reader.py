@@ -44,9 +44,10 @@ class Source:
 
 @final
 class NetworkReader:
-    """Reads the network of each frame, and compares it with what the loop says of it.
+    """Reader of each frame's network, which compares it with the loop's numbers and model.
 
-    `warn` takes a topic and a sentence.
+    `warn` is called with a topic and a sentence where they differ. `options` are updated by what
+    the reader finds.
     """
 
     def __init__(
