@@ -121,7 +121,7 @@ class NetworkReader:
             self.options = replace(self.options, network=network)
 
     def stop(self) -> None:
-        """Let go of the loop's modules."""
+        """Release the loop's modules and model: no layers are read or compared any longer."""
         if self._pass is not None:
             self._pass.stop()
         self._pass, self._source, self._reads_layers = None, Source(), False
