@@ -54,7 +54,7 @@ MOST_SORTED = 160  # cached sorted frames: the moments of both views, and the la
 class DisplayData:
     """Run for the screen; `frames` of it are read so far, `m` neurons each.
 
-    Positions are kept at the stored scale and multiplied by e^(L rho) when asked for, because late
+    Positions are kept at the stored scale and multiplied by e^(L rho) on request, because late
     frames of long runs leave the range of single precision.
     """
 

@@ -220,7 +220,7 @@ class CurvesView(TraceView):
         return strip_room(self.strips, self.names.index(bound.view))
 
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
-        """Return the ends of the stack."""
+        """Return the ends of the stack of strips."""
         return stack_limits(self.strips)
 
     def _grain(self, line: TraceCurve, value: float) -> float:

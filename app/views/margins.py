@@ -41,7 +41,7 @@ BOUNDED = (0, 2)  # the data bound hard and l1; the smoothed margin starts far b
 
 @final
 class MarginsView(TraceView):
-    """Hard, smoothed and half the l1 margin."""
+    """View of the hard, the smoothed and half the l1 margin, with reference lines and bounds."""
 
     shows = MARGINS
 

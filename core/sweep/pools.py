@@ -56,7 +56,7 @@ class Pool(ABC):
 
     @abstractmethod
     def close(self, at_once: bool = False) -> None:
-        """Stop the workers; `at_once` also those in the middle of a cell."""
+        """Stop the workers; some pools let submitted cells finish unless `at_once`."""
 
     def has_workers(self) -> bool:
         """Return False while batches wait for a worker and none is left. Cheap enough to poll."""
