@@ -21,12 +21,14 @@ from app.qt_application import QtApplication
 from app.widgets import screen_room
 from tests.collection import DoctestFilter, compile_part
 from tests.guards import no_leaks
+from tests.temporary import use_memory
 
 __all__ = ["no_leaks"]
 
 # Kinds that tests.test_extension registers for itself: who looks for doctests would import them.
 collect_ignore = ["extension"]
 
+use_memory()
 qt_workarounds.restore_import()  # before the modules that are tested
 
 # The same examples on every machine; no deadline, since a kernel may be loaded in the middle.
