@@ -161,6 +161,28 @@ def _mode_curves(run: Run) -> tuple[DepthCurve | None, ...]:
     )
 
 
+def predict_mode(run: Run, number: int, t: Array) -> Array:
+    """Return the strength of one mode of an aligned start.
+
+    Parameters
+    ----------
+    run : Run
+        Run of a deep linear network to which `aligned_condition` does not object.
+    number : int
+        Number of the mode, from 1, in the order of `target_modes`.
+    t : array (T,)
+        Times.
+
+    Returns
+    -------
+    array (T,)
+        Strengths.
+    """
+    scaled = curvature(run) * np.asarray(t, dtype=np.float64)
+    curve = _mode_curves(run)[number - 1]
+    return np.zeros(scaled.shape) if curve is None else curve.values(scaled)
+
+
 def predict_modes(run: Run, t: Array) -> Array:
     """Return the strength of each mode of an aligned start.
 
@@ -176,10 +198,8 @@ def predict_modes(run: Run, t: Array) -> Array:
     array (T, r)
         Strengths, in the order of `target_modes`.
     """
-    scaled = curvature(run) * np.asarray(t, dtype=np.float64)
-    absent = np.zeros(scaled.shape)
-    columns = [absent if one is None else one.values(scaled) for one in _mode_curves(run)]
-    return np.stack(columns, axis=1)
+    numbers = range(1, len(_mode_curves(run)) + 1)
+    return np.stack([predict_mode(run, number, t) for number in numbers], axis=1)
 
 
 def deep_values(run: Run, t: Array) -> Array:

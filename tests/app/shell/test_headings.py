@@ -81,7 +81,7 @@ def test_what_is_trained_and_what_is_shown_are_told_apart(
     moment = raise_powers(time_text(status.log10_time))
     words = f"Trained to step {status.step}, {moment}"
     # Until the texts' next turn, the line may have the last step that was seen in training.
-    qtbot.waitUntil(lambda: words in line.toolTip().replace("\u202f", ""), timeout=5000)
+    qtbot.waitUntil(lambda: words in line.toolTip().replace("\u202f", ""))
     assert program.window.transport.time.text() == "t = 0"
 
 
