@@ -424,12 +424,14 @@ class SharedWindow:
             program.training.stop()
             wait_until(lambda: not program.session.live, RESET_S)
             self._remove_files()
-            with defer_painting(program.window):
-                self._take_back()
-                return self._has_come_back()
+            program.window.setUpdatesEnabled(False)
+            self._take_back()
+            return self._has_come_back()
         except Exception:  # whatever the test left: the next one gets another window
             LOG.exception("cannot be reset")
             return False
+        finally:
+            program.window.setUpdatesEnabled(True)  # the event loop paints it once
 
     def _has_come_back(self) -> bool:
         """Return True if the window reaches its initial state within some turns."""
