@@ -19,13 +19,16 @@ from pytestqt.qtbot import QtBot
 from app import qt_workarounds
 from app.qt_application import QtApplication
 from app.widgets import screen_room
+from tests.collection import DoctestFilter, compile_part
 from tests.guards import no_leaks
+from tests.temporary import use_memory
 
 __all__ = ["no_leaks"]
 
 # Kinds that tests.test_extension registers for itself: who looks for doctests would import them.
 collect_ignore = ["extension"]
 
+use_memory()
 qt_workarounds.restore_import()  # before the modules that are tested
 
 # The same examples on every machine; no deadline, since a kernel may be loaded in the middle.
@@ -69,9 +72,21 @@ gc.disable()
 GARBAGE = qt_workarounds.GarbageCollector()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Share the work of compiling all modules among the workers."""
+    compile_part(session.config)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(DoctestFilter())  # a conftest's hooks see its own folder alone
+
+
 def pytest_collection_finish() -> None:
-    """Freeze the objects loaded so far: scanning them each time took 4 % of a run."""
-    gc.collect()
+    """Freeze the objects loaded so far: scanning them each time took 4 % of a run.
+
+    A collection before it would take a second, for 5 % of the objects.
+    """
     gc.freeze()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.deep_linear import DeepLinear
-from core.observables.depth_mode import is_deep, predict_modes
+from core.observables.depth_mode import is_deep, predict_mode
 from core.observables.linear_modes import aligned_condition, coefficients, target_modes
 from core.observables.matrix_solution import condition, has_two_layers, products
 from core.observables.observable import Landmark, Observable
@@ -75,7 +75,7 @@ def _landmark(number: int, run: Run) -> Landmark | None:
 
 
 def _along_curve(number: int, run: Run, t: Array) -> Array:
-    return np.asarray(predict_modes(run, t)[:, number - 1])
+    return predict_mode(run, number, t)
 
 
 def _along_solution(number: int, run: Run, t: Array) -> Array:

@@ -80,7 +80,7 @@ class Prediction:
                 self.names[-1],
                 f"residual of {self.title}",
                 f"{self.of} - {self.name}",
-                function=partial(self._residual, observable),
+                function=partial(_residual, observable, values[0]),
                 tex=f"{observable.tex}-{self.tex}" if observable.tex and self.tex else "",
             ),
         )
@@ -114,8 +114,10 @@ class Prediction:
             return float(self.band(run, t)[row - 1, 0])
         return float(self.function(run, t)[0])
 
-    def _residual(self, observable: Observable, run: Run, index: int) -> float:
-        return float(observable.value_at(run, index)) - self._value(0, run, index)
+
+def _residual(observable: Observable, predicted: Observable, run: Run, index: int) -> float:
+    """Return an observable without its prediction at a frame; both are memoised in the run."""
+    return float(observable.value_at(run, index)) - float(predicted.value_at(run, index))
 
 
 @final

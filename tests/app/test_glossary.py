@@ -106,7 +106,8 @@ def test_other_texts_say_neuron_too() -> None:
         f"{path.relative_to(ROOT)}:{line}: {text[:80]!r}"
         for package in ("core", "marginscope")
         for path in sorted((ROOT / package).rglob("*.py"))
-        for line, text in texts_of(path.read_text("utf-8"))
+        if NODE.search(source := path.read_text("utf-8"))
+        for line, text in texts_of(source)
         if NODE.search(text.replace("{nodes}", "")) and not text.strip().startswith(OTHER_NODES)
     ]
     for folder, suffix, hidden in (

@@ -10,7 +10,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from core.errors import InputError
-from core.observables.depth_mode import DepthCurve, predict_coefficients
+from core.observables.depth_curve import DepthCurve
+from core.observables.depth_mode import predict_coefficients
 from core.observables.registry import OBSERVABLES, predict
 from core.observables.saxe_mode import saxe_curve
 from core.runs import Run

@@ -45,7 +45,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "chizat19-lazy-and-rich": ("data.d=4", "data.n=8", "network.m=8", SHORT),
     "cohen21-edge-logistic": ("data.n=6", "network.m=4", "dynamics.until_log10_time=1"),
     "cohen21-edge-squared": ("data.n=6", "network.m=4", "dynamics.until_log10_time=1"),
-    "cohen22-every-edge": ("data.n=6", "network.m=4", "recording.frames=6"),
+    "cohen22-every-edge": ("data.n=6", "network.m=4", "dynamics.until_log10_time=1"),
     "damian21-label-noise": ("dynamics.until_log10_time=1", "recording.frames=6"),
     "frei23-figure-1": (
         "factor.c=0",

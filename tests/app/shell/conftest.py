@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import final
@@ -12,6 +12,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from app.places import Places
 from app.shell.application import Marginscope
@@ -264,6 +265,33 @@ def shares(request: pytest.FixtureRequest) -> bool:
     """Return True if a test uses the shared window, and no window of its own."""
     names = set(request.fixturenames)
     return "program" in names and not names & {"open_program", "own_window"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests that close the shared window last: each window after them takes a second."""
+    folder = Path(__file__).parent
+    places = [place for place, item in enumerate(items) if item.path.parent == folder]
+    ordered = sorted((items[place] for place in places), key=closes_window)
+    for place, item in zip(places, ordered, strict=True):
+        items[place] = item
+
+
+def closes_window(item: pytest.Item) -> bool:
+    return "restyles" in getattr(item, "fixturenames", ())
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Stop painting the shared window after a test: pytest-qt would paint its last changes.
+
+    `WindowPool.put_back` turns painting on again, once the window is as before.
+    """
+    try:
+        return (yield)
+    finally:
+        pool: WindowPool | None = item.funcargs.get("window_pool")
+        if pool is not None and pool.program is not None and isValid(pool.program.window):
+            pool.program.window.setUpdatesEnabled(False)
 
 
 @pytest.fixture(autouse=True)

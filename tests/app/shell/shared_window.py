@@ -189,12 +189,15 @@ def _add_object(value: Any, path: str, found: dict[str, str], seen: set[int], de
     if id(value) in seen or depth > DEEP:
         return
     seen.add(id(value))
-    names = list(getattr(value, "__dict__", ()))
-    names += [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
-    for name in names:
+    for name in (*getattr(value, "__dict__", ()), *_slots(type(value))):
         if name in VOLATILE or not hasattr(value, name) or f"{path}.{name}" in CACHES:
             continue
         _add_value(getattr(value, name), f"{path}.{name}", found, seen, depth)
+
+
+@cache
+def _slots(kind: type) -> tuple[str, ...]:
+    return tuple(name for base in kind.__mro__ for name in getattr(base, "__slots__", ()))
 
 
 def _add_value(value: Any, path: str, found: dict[str, str], seen: set[int], depth: int) -> None:
@@ -278,9 +281,9 @@ def settle(program: Marginscope, seconds: float = PATIENCE / 1000) -> None:
 
 
 @contextmanager
-def defer_painting(window: QWidget, so: bool = True) -> Iterator[None]:
-    """Paint a window once at the end instead of while runs change, which takes .2 s."""
-    so = so and window.updatesEnabled()
+def defer_painting(window: QWidget) -> Iterator[None]:
+    """Paint a window once, by the next turn of the event loop, instead of at each change."""
+    so = window.updatesEnabled()
     if so:
         window.setUpdatesEnabled(False)
     try:
@@ -288,7 +291,6 @@ def defer_painting(window: QWidget, so: bool = True) -> Iterator[None]:
     finally:
         if so:
             window.setUpdatesEnabled(True)
-            window.repaint()
 
 
 @contextmanager
@@ -422,12 +424,14 @@ class SharedWindow:
             program.training.stop()
             wait_until(lambda: not program.session.live, RESET_S)
             self._remove_files()
-            with defer_painting(program.window, program.training.paths != self.scene.runs):
-                self._take_back()
-                return self._has_come_back()
+            program.window.setUpdatesEnabled(False)
+            self._take_back()
+            return self._has_come_back()
         except Exception:  # whatever the test left: the next one gets another window
             LOG.exception("cannot be reset")
             return False
+        finally:
+            program.window.setUpdatesEnabled(True)  # the event loop paints it once
 
     def _has_come_back(self) -> bool:
         """Return True if the window reaches its initial state within some turns."""
