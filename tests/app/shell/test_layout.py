@@ -260,6 +260,7 @@ def test_a_restored_window_fits_the_screen(
     assert program.window.width() <= 1024 and program.window.height() <= 608
 
 
+@pytest.mark.usefixtures("restyles")
 def test_a_lecture_that_is_made_again_leaves_to_what_was_open(
     open_program: Opener, plain_study: Path, qtbot: QtBot
 ) -> None:

@@ -290,6 +290,7 @@ def check_that_a_layout_is_there_and_removed(again: Marginscope, qtbot: QtBot) -
     assert again.layouts.own == {}
 
 
+@pytest.mark.usefixtures("restyles")
 def test_bookmarks_and_layouts_are_there_in_another_window(
     program: Marginscope, qtbot: QtBot, open_program: Opener, subtests: pytest.Subtests
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from PySide6.QtCore import QBuffer, QPoint, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
@@ -75,6 +76,7 @@ def test_a_chosen_study_shows_its_figure_whose_points_open_runs(
     assert program.display.current is added
 
 
+@pytest.mark.usefixtures("restyles")
 def test_the_figure_follows_the_colours_and_the_room(open_program: Opener, qtbot: QtBot) -> None:
     program = open_program(STUDY)
     program.actions["result"].trigger()

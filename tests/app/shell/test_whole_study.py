@@ -250,6 +250,7 @@ def check_folder_of_edited_study(program: Marginscope, window: StudyWindow, qtbo
     assert window.options.size_name is None
 
 
+@pytest.mark.usefixtures("restyles")
 def test_a_study_is_run_and_looked_at(
     open_program: Opener,
     qtbot: QtBot,
