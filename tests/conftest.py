@@ -21,9 +21,9 @@ from app.qt_application import QtApplication
 from app.widgets import screen_room
 from tests.collection import DoctestFilter, compile_part
 from tests.guards import no_leaks
-from tests.temporary import use_memory
+from tests.temporary import are_removed, use_memory
 
-__all__ = ["no_leaks"]
+__all__ = ["are_removed", "no_leaks"]
 
 # Kinds that tests.test_extension registers for itself: who looks for doctests would import them.
 collect_ignore = ["extension"]

@@ -15,6 +15,7 @@ from core.run_files.active_recorders import sqlite_companion
 T = TypeVar("T")
 # A recorder closes its file within milliseconds, or gives up after a second (core.runs.recorder).
 RETRY_S, PATIENCE_S = 0.002, 2.0
+TICK_S = 0.012  # longest clock tick of Linux, at 100 Hz: writes within one have the same time
 FRESH_COPY = "get a fresh copy of the file or record the run again"
 
 
@@ -80,7 +81,8 @@ def retry_while_changing(path: Path, read: Callable[[], T]) -> T:
     """Call `read`, which reads a run file, and retry while the file changes.
 
     A recorder that starts or closes its file changes several files, and a reader may see a mixture
-    that never existed. An error is raised only if nothing changed, or after two seconds.
+    that never existed. An error is raised only if nothing changed, or after two seconds. Files
+    written within the last tick may have changed all the same.
     """
     deadline = time.monotonic() + PATIENCE_S
     while True:
@@ -88,9 +90,22 @@ def retry_while_changing(path: Path, read: Callable[[], T]) -> T:
         try:
             return read()
         except RunFileError:
-            if file_signature(_real(path)) == before or time.monotonic() > deadline:
+            is_same, is_fresh = (
+                file_signature(_real(path)) == before,
+                _was_just_written(_real(path)),
+            )
+            if (is_same and not is_fresh) or time.monotonic() > deadline:
                 raise
-        time.sleep(RETRY_S)
+        time.sleep(TICK_S if is_fresh else RETRY_S)
+
+
+def _was_just_written(path: Path) -> bool:
+    """Return True if a run file or its `-wal` was written to within the present clock tick."""
+    try:
+        files = [status_of(sqlite_companion(path, suffix)) for suffix in ("", "-wal")]
+    except (OSError, ValueError):
+        return False
+    return any(file is not None and abs(time.time() - file.st_mtime) < TICK_S for file in files)
 
 
 def _real(path: Path) -> Path:

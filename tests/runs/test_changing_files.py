@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sqlite3
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -54,6 +56,27 @@ def test_a_file_that_cannot_be_read_alone_is_closed(
     with pytest.raises(RunFileError, match="damaged"):
         connection._connected_without_locks(path, path)
     assert len(closed) == 1
+
+
+@pytest.mark.parametrize(("age", "reads"), [(0.0, 2), (1.0, 1)])
+def test_a_write_within_a_clock_tick_leaves_no_sign(
+    age: float, reads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that was just written is read again after the tick, an older one is damaged."""
+    path = tmp_path / "run.msrun"
+    path.write_bytes(b"x")
+    written = path.stat().st_mtime
+    clock = itertools.count()
+    monkeypatch.setattr(time, "time", lambda: written + age + next(clock) * changing_files.TICK_S)
+    tries = []
+
+    def read() -> None:
+        tries.append(path)
+        raise RunFileError("damaged")
+
+    with pytest.raises(RunFileError, match="damaged"):
+        changing_files.retry_while_changing(path, read)
+    assert len(tries) == reads
 
 
 # ----------------------------------------------------------------- a writer closes, many times
