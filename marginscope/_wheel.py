@@ -70,6 +70,7 @@ def _imports(source: str) -> list[ast.Import | ast.ImportFrom]:
 
 
 def _is_inner(module: str) -> bool:
+    """Return True for a module of an inner package, or one of them (`INNER`)."""
     return module.partition(".")[0] in INNER
 
 

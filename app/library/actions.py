@@ -316,9 +316,9 @@ def _trash(entry: Entry, changes: Changes, library: Library) -> str:
 
 
 def _trash_superseded(paths: frozenset[Path], library: Library) -> str:
-    from core.library.entry import missed_by_none
+    from core.library.entry import find_unprotected
 
-    for entry in missed_by_none(library.refresh().entries, paths):
+    for entry in find_unprotected(library.refresh().entries, paths):
         with suppress(InputError):
             library.move_to_trash(entry)
     return ""

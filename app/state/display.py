@@ -54,7 +54,7 @@ MOST_SORTED = 160  # cached sorted frames: the moments of both views, and the la
 class DisplayData:
     """Run for the screen; `frames` of it are read so far, `m` neurons each.
 
-    Positions are kept at the stored scale and multiplied by e^(L rho) when asked for, because late
+    Positions are kept at the stored scale and multiplied by e^(L rho) on request, because late
     frames of long runs leave the range of single precision.
     """
 
@@ -369,7 +369,7 @@ class DisplayData:
             index=j,
             outer_weight=float(alpha[j]),
             inner_norm=inner,
-            angle=math.degrees(math.acos(max(-1.0, min(1.0, rotation)))),
+            angle=math.degrees(math.acos(np.clip(rotation, -1.0, 1.0))),  # NaN stays NaN
             rotation=rotation,
             relative_norm=float(self._node["relative_norm"][frame, j]),
             position=(float(point[0]), float(point[1])),

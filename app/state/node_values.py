@@ -19,7 +19,8 @@ Indices = NDArray[np.int64]
 class NodeFacts:
     """One neuron at one frame; weights are at the physical scale.
 
-    `angle` is that from its start in degrees, `position` the point |a_j| v_j on the chosen plane.
+    `angle` is that from its start in degrees, and `rotation` the cosine: both NaN for a neuron of
+    length 0 at either time. `position` is the point |a_j| v_j on the chosen plane.
     """
 
     index: int

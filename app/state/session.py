@@ -242,7 +242,7 @@ class Session:
         return any(run.data is None and not run.failure for run in self.pending)
 
     def prepare(self, runs: Sequence[OpenRun]) -> None:
-        """Add pending runs; show them at once if no open run has content."""
+        """Replace the pending runs, and close earlier ones; show them if no open run has data."""
         for run in self.pending:
             run.close()
         self.pending = tuple(runs)
@@ -278,7 +278,7 @@ class Session:
         self.pending = pending
 
     def move(self, key: int, place: int) -> None:
-        """Move a run to a place from the left."""
+        """Move a run to a place from the left, counted from 0 without the run itself."""
         runs = [run for run in self if run.key != key]
         self._runs = runs[:place] + [run for run in self if run.key == key] + runs[place:]
 

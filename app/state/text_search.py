@@ -124,13 +124,19 @@ def _words(text: str) -> list[str]:
 
 
 def initials_regex(words: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern of words that start with the letters in turn; other words may be between."""
+    """Return a pattern of words that start with the first 12 letters in turn, each a group.
+
+    Other words may be between.
+    """
     letters = [re.escape(letter) for letter in "".join(words)]
     return re.compile(r"\W.*?".join(rf"{START}({letter})" for letter in letters[:12]))
 
 
 def subsequence_regex(words: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern of the letters in turn, with short gaps."""
+    """Return a pattern of all letters in turn, at most `MOST_BETWEEN` characters apart.
+
+    Each letter is a group. The words are in lower case, as must be the text; at least one letter.
+    """
     letters = "".join(words)
     parts = [f"({re.escape(letters[0])})"]
     parts += [

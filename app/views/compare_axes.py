@@ -22,7 +22,7 @@ RANKS = (0.0, 1.02)
 MOMENTS = ("log10_time", "time")
 
 
-def falling(low: float, high: float, max_ticks: int) -> Ticks:
+def falling_powers(low: float, high: float, max_ticks: int) -> Ticks:
     """Return the ticks of an axis of -log10 of a quantity, labelled by the quantity."""
     return tuple((-place, text) for place, text in powers(-high, -low, max_ticks)[::-1])
 
@@ -38,7 +38,7 @@ AXES: dict[str, tuple[str, TickMaker]] = {
     "time": ("time t", plain),
     "step": ("steps", powers),
     "norm_squared": (NORM_SQUARED, logarithmic),
-    "risk": ("risk", falling),
+    "risk": ("risk", falling_powers),
     "share": ("hard margin as a share of \u03b3_gl / 2", plain),
     "rank": ("rank / m", ranks),
 }
@@ -93,7 +93,10 @@ class ComparedAxis:
         return np.asarray(coordinate(places)) if self.far else places
 
     def place_of(self, position: float) -> float:
-        """Return the place at a position on the axis."""
+        """Return the place at a position on the axis, the inverse of `to_axis`.
+
+        The place of a moment is log10 t, also on the axis of t; -inf at t <= 0.
+        """
         if self.against == "time":
             return math.log10(position) if position > 0.0 else -math.inf
         return float(inverse_coordinate(position)) if self.far else position

@@ -220,7 +220,7 @@ class CurvesView(TraceView):
         return strip_room(self.strips, self.names.index(bound.view))
 
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
-        """Return the ends of the stack."""
+        """Return the ends of the stack of strips."""
         return stack_limits(self.strips)
 
     def _grain(self, line: TraceCurve, value: float) -> float:
@@ -334,7 +334,7 @@ class SpectrumView(TraceView):
             self.header.set_key(HeaderEntry(first, hex_of(ramp[0]), "line"))
 
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
-        """Return the range from the largest value down to reliable ones."""
+        """Return the range of log10 sigma, with room: the reliable decades up to the largest."""
         finite = self._values[np.isfinite(self._values)]
         if not finite.size:
             return -1.0, 1.0

@@ -41,7 +41,7 @@ BOUNDED = (0, 2)  # the data bound hard and l1; the smoothed margin starts far b
 
 @final
 class MarginsView(TraceView):
-    """Hard, smoothed and half the l1 margin."""
+    """View of the hard, the smoothed and half the l1 margin, with reference lines and bounds."""
 
     shows = MARGINS
 
@@ -246,10 +246,13 @@ class MarginsView(TraceView):
         return tuple(readings)
 
     def _weights(self, data: DisplayData, node: int) -> tuple[str, ...]:
+        """Return the weights and angle of a neuron in words: alternatives, the longest first."""
         facts = data.node(self.frame, node)
         numbers = (facts.outer_weight, facts.inner_norm, facts.angle)
         a, v, angle = (raise_powers(number_text(value)) for value in numbers)
         short = f"a {a}, |v| {v}"
+        if math.isnan(facts.angle):  # of a neuron of length 0
+            return (f"neuron {facts.index}: {short}", short)
         return (
             f"neuron {facts.index}: {short}, turned {angle}\u00b0",
             f"{short}, {angle}\u00b0",

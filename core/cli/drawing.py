@@ -142,7 +142,12 @@ def figure(arguments: argparse.Namespace) -> int:
 def study_folder(
     arguments: argparse.Namespace, stack: ExitStack
 ) -> tuple[Path, list[Study]] | None:
-    """Return the folder of a study's runs, and the study if it was trained now; None for files."""
+    """Return the folder of a study's runs, and the study if it is trained now.
+
+    A study named by the only target is trained into a temporary folder, which `stack` removes. For
+    a folder of runs the list is empty. None for several targets, for run files, and for a study
+    without a figure of its own.
+    """
     if len(arguments.targets) != 1:
         return None
     target = arguments.targets[0]

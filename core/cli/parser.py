@@ -24,7 +24,7 @@ from core.program import headless_program
 
 
 def build_parser() -> Parser:
-    """Return the parser of all commands; each sets `handler`, MODULE.FUNCTION of core.cli.
+    """Return the parser of all commands; each sets `handler` to "MODULE.FUNCTION" of core.cli.
 
     The name defers the import, so that a command loads only its own modules.
     """

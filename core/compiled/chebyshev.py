@@ -72,7 +72,11 @@ def choose_stages(s: State, stiffness: float) -> None:
 
 @compile_kernel
 def plan_step(s: State, marks: Array) -> None:
-    """Choose h and the number of stages S of the next step; one Euler step if s.euler is 1."""
+    """Set h, the number of stages S and the cut of the next step in `s`.
+
+    `marks` are log10 t of the frames. With s.euler = 1 the step is one Euler step, which does not
+    end at a frame's time.
+    """
     stiffness = s.temperature * s.eigenvalue
     s.cut = NOT_CUT
     if s.euler == 1:

@@ -176,12 +176,12 @@ def drift(work: Work, s: State) -> float:
 
 @compile_kernel
 def normalise(work: Work, s: State, base: Array) -> float:
-    """Set u at the last stage; return the norm of (a, b).
+    """Set u at the last stage; return the factor by which |(a, b)| grew in the step.
 
     Parameters
     ----------
     work : Work
-        Problem and arrays; u is written in place, and not yet normalised.
+        Problem and arrays; u is written in place, over e^(2 rho). `measure` normalises it.
     s : State
         State of the scheme, with rho at the start of the step.
     base : array (n,)
@@ -238,7 +238,7 @@ def choose_next_step(work: Work, s: State, norm: float, distance: float) -> int:
     s : State
         State of the scheme, updated in place.
     norm : float
-        Norm of (a, b) before it was divided by.
+        Result of `normalise`.
     distance : float
         Distance of the step.
 
@@ -347,7 +347,10 @@ def recentre(Z: Array, start: Array, point: Array) -> None:
 
 @compile_kernel
 def start(work: Work, s: State) -> bool:
-    """Evaluate u0, p0 and q0 at lambda; return False if u is below the range of float64."""
+    """Set u0, p0, q0 and the temperature at lambda, after `recentre`; start a step.
+
+    Return False if u is below the range of float64.
+    """
     recentre(work.Z, work.start, work.theta)
     weights(work, s.rho, work.theta, work.u0)
     margins(work.Z, work.u0, work.p0)

@@ -135,9 +135,10 @@ class Companion:
         return error
 
     def error_ahead(self, parameters: Array) -> float:
-        """Return the error of a run that stays at `parameters` until the next comparison.
+        """Return the estimated error of min p of a run that stays at `parameters` (P,), of norm 1.
 
-        NaN if no comparison is left.
+        The companion's last frame, or its present state if it is at rest, is the reference. NaN if
+        no comparison is left and the companion is not at rest.
         """
         if self._next == self._flow.marks.size and not self._at_rest:
             return float("nan")

@@ -70,7 +70,11 @@ class GeneralField:
         return is_moving(s, self.G0)
 
     def power_iteration(self, s: State) -> float:
-        """Take a power step on `wave` in place; return the estimate of K's largest eigenvalue."""
+        """Take a power step on `wave` in place; return the estimate of K's largest eigenvalue.
+
+        K = sqrt(q) J J' sqrt(q), J the gradients of the scores at theta, those in unscaled
+        parameters times kappa.
+        """
         root, wave = np.sqrt(self._q0), self.wave
         gradient = self._gradient(s, self.theta, root * wave)
         df = self._network.derivative(self.theta, self._inputs, gradient)

@@ -141,7 +141,7 @@ class Proximal:
         return np.where(is_near, 0, np.where(z > 0.0, 1, -1))
 
     def _model(self, w: Weights, sides: Signs) -> Model:
-        """Return the model at w, with the slope of the left at sides = 0."""
+        """Return the model at w; where sides (m, h) is 0, with the slopes left of the kink."""
         y, n = self.y, self.y.size
         signs = self.planes.of_examples(np.where(sides == 0, -1, sides))
         slopes = np.where(signs > 0.0, 1.0, self.left)
@@ -257,7 +257,7 @@ class Proximal:
         """Return the move to the minimiser of the model with its kinks, and the forces, (m, h).
 
         The unknown is the change of the previous round's `forces`, so that nothing large cancels.
-        Adds to `pull`. None where the program of the forces has no solution.
+        None where the program of the forces has no solution. The arguments are left unchanged.
         """
         js, ks = np.nonzero(kinks)
         jump = reduced.model.jump[js, ks]

@@ -170,7 +170,7 @@ class Sliding:
         return Weights(*self._network.effective(flat))
 
     def step(self, flat: Array, t: float, part: float, least: float) -> Step | None:
-        """Return an implicit step from W at t, halved until its error is within the tolerance.
+        """Return an implicit step from W at t; `part` is halved until its error is tolerated.
 
         Parameters
         ----------
@@ -207,10 +207,11 @@ class Sliding:
     def _try_step(
         self, start: Weights, dt: float
     ) -> tuple[Weights, float, float, float, float] | None:
-        """Return the point after dt, the distance to it, two errors, and their ratio to tolerance.
+        """Take a step of dt in t as a whole, W', and as two halves, W'', without a change of self.
 
-        The errors are that of min p, and |W' - W''|. None if the ratio is above 1, or a proximal
-        step was not found.
+        Return the end of the step, its distance from `start`, the difference of min p between W'
+        and W'', |W' - W''|, and the ratio of error to tolerance (`_measure`). None if the ratio is
+        above 1, or a proximal step was not found.
         """
         full_step = self._proximal.step(start, dt)
         half = None if full_step is None else self._proximal.step(start, 0.5 * dt)
@@ -258,7 +259,10 @@ def use_explicit_steps(s: Scheme) -> None:
 
 
 def _measure(start: Weights, end: Weights, difference: Weights) -> float:
-    """Return the larger ratio of error to tolerance: of all weights, and of neurons that grow."""
+    """Return the larger of two ratios of error to tolerance; a step is accepted up to 1.
+
+    One is of all weights, the other the largest of the neurons that grow.
+    """
     of_all = difference.norm() / (TOLERANCE * start.norm())
     size = end.squares()
     grows = size > start.squares()

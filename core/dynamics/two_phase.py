@@ -150,6 +150,7 @@ class TwoPhases(Stepper):
         return {**super()._parts(), "phase": np.array([float(self._has_started)])}
 
     def _first_mark(self) -> float:
+        """Return log10 t of the first frame after t = 0, by the outer layer's curvature."""
         return first_log10_time(self._curvature)
 
     def _advance(self, count: int) -> int:

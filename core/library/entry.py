@@ -258,11 +258,12 @@ def arrange_by_parent(entries: Sequence[Entry]) -> list[tuple[Entry, int]]:
     return _walk_tree(entries, roots, below)
 
 
-def missed_by_none(entries: Iterable[Entry], paths: Collection[Path]) -> tuple[Entry, ...]:
-    """Return those of some runs that the user does not keep in any way.
+def find_unprotected(entries: Iterable[Entry], paths: Collection[Path]) -> tuple[Entry, ...]:
+    """Return the entries at `paths` that nothing protects from deletion.
 
-    They have no name, notes, tags, bookmarks or sets, no other run continues them, they were not
-    restored and do not grow. A run that cannot be read is never among them, nor one in the trash.
+    A run is protected by a name, notes, tags, bookmarks or sets, by having been restored, by a run
+    in `entries` that continues it, and while it grows. So is a run that cannot be read or is in the
+    trash. `entries` must be all runs of the library: a child that is missing protects nothing.
     """
     entries = list(entries)
     parents = {entry.facts.parent_run for entry in entries} - {""}

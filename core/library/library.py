@@ -20,7 +20,7 @@ from core.library.entry import (
     Entry,
     RunNotes,
     RunSummary,
-    missed_by_none,
+    find_unprotected,
 )
 from core.library.headings import headings
 from core.library.index import FoundFile, Row, RunIndex, in_folder, list_folder, run_files
@@ -288,7 +288,7 @@ class Library:
         self.index.set_verdicts(name, verdicts)
 
     def move_to_trash(self, entry: Entry) -> Path:
-        """Move a run to the trash. Raises InputError, also for one that is being recorded."""
+        """Move a run to the trash; return its path there. InputError while it is recorded."""
         recorded = has_recorder(entry.path)  # including recordings newer than the list, or paused
         if recorded or (recorded is None and entry.state == GROWING):
             raise InputError(BEING_RECORDED.format(name=entry.path.name))
@@ -384,7 +384,7 @@ def surplus(
     shapes, entries = [dict(settings) for settings in plain], list(entries)
     starts = [
         entry
-        for entry in missed_by_none(entries, {entry.path for entry in entries})
+        for entry in find_unprotected(entries, {entry.path for entry in entries})
         if entry.state != LEFT
         and not entry.facts.parent
         and entry.path.parent == root

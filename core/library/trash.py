@@ -148,7 +148,7 @@ class Trash:
                         self._gather(folder, Path(origin["path"]))
 
     def _gather(self, folder: Path, origin: Path) -> None:
-        """Put the parts of a run where its file is: in the trash, or in its place."""
+        """Move -wal and notes of a run to where its file is: in the trash, or at `origin`."""
         runs = [folder / name for name in list_folder(folder)[0] if name.endswith(RUN)]
         # Killed between the link and the deletion of a restore.
         if runs and _is_same_file(runs[0], origin):
@@ -160,7 +160,10 @@ class Trash:
                 _move(_path_with_suffix(origin, suffix), _path_with_suffix(runs[0], suffix))
 
     def _return_parts(self, folder: Path, origin: Path) -> None:
-        """Move the other parts of a run back to it, from a folder without a run file."""
+        """Move -wal and notes of a run back beside its file at `origin`, and remove `folder`.
+
+        The folder holds no run file. An OSError stops this; `complete_moves` tries again.
+        """
         with suppress(OSError):
             for name in list_folder(folder)[0]:
                 suffix = next(one for one in BESIDE if name.endswith(one))
@@ -182,7 +185,11 @@ def _is_same_file(first: Path, second: Path) -> bool:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Rename a file, if it exists, over no other; or complete a move."""
+    """Rename a file without replacing another one; do nothing if it is missing.
+
+    If both paths are the same file, an interrupted move is completed: `source` is removed. Raises
+    OSError, FileExistsError if `target` is another file.
+    """
     if _is_same_file(source, target):
         source.unlink()
         return
@@ -192,7 +199,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 def _move_alone(source: Path, target: Path) -> None:
-    """Rename a file over none. Raises OSError."""
+    """Rename a file without replacing another one. Raises OSError."""
     try:
         target.hardlink_to(source)  # atomic, and fails if the target exists
         source.unlink()

@@ -152,4 +152,5 @@ class Committee(Network):
         return weighted_gram(inputs, np.ones(self.m), slopes)
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:
+        # Signed sizes s = 1, (m,), then the rows of V, (m, d).
         return np.ones(self.m), np.asarray(self._matrix(flat))

@@ -150,5 +150,6 @@ class Head(Network):
         return np.asarray(dF @ (a * b) + F @ (a * db + b * da))
 
     def nodes(self, flat: Array) -> tuple[Array, Array]:
+        # a_j b_j, (m,). A neuron of a normalised deep network has no inner weights: NaN, (m, d).
         a, b, _ = self._parts(flat)
         return np.asarray(a * b), np.full((self.m, self.d), np.nan)

@@ -367,6 +367,7 @@ class Scalar(TwoLayer):
         return {"a": a, "b": b, "V": draw_on_sphere(generator, shape.m, shape.d)}
 
     def _V(self, reference: Any) -> Any:
+        """Return V, (m, d), with the type and device of `reference`."""
         return self.constant(self.fixed["V"], reference)
 
     def effective(self, flat: Any) -> tuple[Any, Any]:

@@ -52,7 +52,7 @@ def certificate(run: Run, index: int) -> Certificate:
     point = np.concatenate([c * flat[: network.scaled], flat[network.scaled :]])
     p = p / p.min()
     squared = float(np.dot(point[: network.scaled], point[: network.scaled]))
-    return nearest_multipliers(score_gram(run, point), degree * p, squared, p)
+    return certify_multipliers(score_gram(run, point), degree * p, squared, p)
 
 
 def score_gram(run: Run, flat: Array) -> Array:
@@ -85,8 +85,8 @@ def score_gram(run: Run, flat: Array) -> Array:
     return np.asarray(scores.reshape(n * (k - 1), n * (k - 1)))
 
 
-def nearest_multipliers(kernel: Any, b: Array, squared: float, p: Array) -> Certificate:
-    """Minimise |theta - J' lambda| over lambda >= 0, given K = J J', b = J theta and |theta|^2.
+def certify_multipliers(kernel: Any, b: Array, squared: float, p: Array) -> Certificate:
+    """Minimise |theta - J' lambda| over lambda >= 0; return residual and complementarity there.
 
     The problem is one in the span of the gradients: K = A'A turns the squared distance into
     |A lambda - A^-T b|^2 + |theta|^2 - |A^-T b|^2, a problem of the size of K.
@@ -94,7 +94,7 @@ def nearest_multipliers(kernel: Any, b: Array, squared: float, p: Array) -> Cert
     Parameters
     ----------
     kernel : array (N, N)
-        K, the Gram matrix of the N gradients.
+        K = J J', the Gram matrix of the N gradients.
     b : array (N,)
         J theta; L p for homogeneous scores of degree L.
     squared : float
@@ -105,6 +105,8 @@ def nearest_multipliers(kernel: Any, b: Array, squared: float, p: Array) -> Cert
     Returns
     -------
     Certificate
+        |theta - J' lambda|/|theta|, and sum_i lambda_i (p_i - 1)/sum_i lambda_i, which is NaN for
+        lambda = 0. The multipliers themselves are not returned.
     """
     from scipy.optimize import nnls  # slow to load
 

@@ -111,7 +111,7 @@ class Companion:
         return self.u[index]
 
     def _advance_frame(self) -> bool:
-        """Integrate to the next frame; return False beyond the most steps."""
+        """Append u at the next frame; return False, without a change, beyond `MOST_STEPS`."""
         frame, m = len(self.u), self.run.network.m
         if frame > 0:
             start, end = (10.0 ** self.run.log10_time[frame - 1 : frame + 1]).tolist()

@@ -76,10 +76,10 @@ class ConditionalBound:
 @final
 @dataclass(frozen=True, slots=True)
 class FinalMargin:
-    """Bracket below <= the final margin <= above, valid while `above_while`'s condition holds.
+    """Bracket `below` <= the final margin <= `upper_end`, valid while `condition` holds.
 
-    `hard` is the margin at the frame. `below` is NaN if nothing is guaranteed, and `why` is the
-    reason; `above_always` is NaN if no such bound is proved, and `always` is its name.
+    `hard` is the margin at the frame. `below` is NaN if nothing is guaranteed, and `why` says why;
+    `above_always` is NaN if no such bound is proved, and `always` is its name.
     """
 
     frame: int
@@ -103,12 +103,12 @@ class FinalMargin:
 
     @property
     def condition(self) -> str:
-        """Condition of `above` in words; "" if it always holds."""
+        """Condition of `upper_end` in words; "" if that end always holds."""
         return self.weakest_bound.condition if self.weakest_bound.above <= self.upper_end else ""
 
     @property
     def gap(self) -> float:
-        """(above - below)/above; NaN without a lower end."""
+        """(upper_end - below)/upper_end; NaN without a lower end or a positive upper one."""
         return (self.upper_end - self.below) / self.upper_end if self.upper_end > 0.0 else nan
 
     @property
@@ -181,7 +181,6 @@ def traces(margin: FinalMargin) -> tuple[tuple[str, Array], ...]:
 # over u_j = |a_j| v_j that hold while no neuron changes its sign or activation pattern
 # (core.reference.gated_limits; fixed patterns as gates: Pilanci and Ergen 2020). These conditions
 # concern the future and cannot be checked in advance; the bracket states since when they have held.
-#
 # All margins are divided by |W|^L, as `hard_margin` is.
 
 # Relative to |u_j| |x_i|: an example this near to a neuron's kink counts on both sides.
@@ -313,6 +312,7 @@ def upper_end(run: Run, references: Mapping[str, ReferenceMargin]) -> tuple[floa
 def _conditional_bound(
     run: Run, index: int, pattern: FixedPattern, watch: CancelToken, precision: float
 ) -> ConditionalBound:
+    """Bound the margin by the convex program whose patterns are those of a frame's neurons."""
     flat = np.asarray(run.parameters(index), dtype=np.float64)
     gates, nodes = gates_and_neurons(run.problem, flat, pattern)
     limit = bracket_gated_limit(run.inputs, run.dataset.y, gates, watch, precision, pattern)

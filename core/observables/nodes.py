@@ -90,7 +90,7 @@ def rotation(run: Run, index: int) -> Array:
 
 @cached_per_run
 def _origin_units(run: Run) -> tuple[Array, Array]:
-    """Return u_j(0) (m, d + 1) and |u_j(0)| (m,)."""
+    """Return u_j(0) (m, D), with biases D = d + 1, and |u_j(0)| (m,)."""
     initial = run.network.nodes(run.origin)[1]
     return initial, np.asarray(np.linalg.norm(initial, axis=1))
 

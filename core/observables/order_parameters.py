@@ -99,27 +99,27 @@ def length_overlap(run: Run, index: int) -> float:
 
 
 def pair_overlap(run: Run, index: int) -> float:
-    """Return the mean of Q_jk over j != k, of at least two neurons."""
+    """Return the mean of Q_jk over j != k; needs at least two neurons."""
     Q, _ = overlaps(run, index)
     m = Q.shape[0]
     return float((Q.sum() - np.trace(Q)) / (m * (m - 1)))
 
 
 def own_overlap(run: Run, index: int) -> float:
-    """Return the mean over units n of max_j R_jn."""
+    """Return the mean over the teacher's units n of max_j R_jn, the product with the nearest."""
     _, R = overlaps(run, index)
     return float(R.max(axis=0).mean())
 
 
 def other_overlap(run: Run, index: int) -> float:
-    """Return the mean of all other R_jn, of at least two neurons."""
+    """Return the mean of R_jn without max_j R_jn of each unit n; needs at least two neurons."""
     _, R = overlaps(run, index)
     m, M = R.shape
     return float((R.sum() - R.max(axis=0).sum()) / ((m - 1) * M))
 
 
 def has_pairs(run: Run) -> bool:
-    """Return True for at least two neurons with a teacher."""
+    """Return True for a run with a teacher and a student of at least two neurons."""
     return has_teacher(run) and run.network.m > 1
 
 

@@ -50,7 +50,7 @@ class PlaneFunction:
 
 
 def plane_function(run: Run, index: int, axes: tuple[int, int]) -> PlaneFunction | None:
-    """Return f at the flat parameters on the plane of two coordinates, all others 0.
+    """Return a frame's f on the plane of two coordinates of the data, where all others are 0.
 
     Parameters
     ----------
@@ -64,7 +64,9 @@ def plane_function(run: Run, index: int, axes: tuple[int, int]) -> PlaneFunction
     Returns
     -------
     PlaneFunction or None
-        None if f has several outputs, no kinks of single neurons, or more than MOST_NODES neurons.
+        f at the recorded parameters, without the factor e^(L rho): its zeros are those of the
+        physical network. None unless the network is a `TwoLayer` of one output with ReLUs, leaky
+        or not, and at most MOST_NODES neurons, and `axes` are two different coordinates.
     """
     network, d = run.network, int(run.dataset.d)
     if not isinstance(network, TwoLayer) or network.k > 1 or network.m > MOST_NODES:

@@ -59,7 +59,7 @@ class Prediction:
         return (*self.columns, f"{self.name}{RESIDUAL}")
 
     def make_observables(self, observable: Observable) -> tuple[Observable, ...]:
-        """Return what tables have of the prediction of an observable: columns, and the residual."""
+        """Return columns of tables: the prediction, the ends of its band if any, the residual."""
         make = partial(
             Observable,
             source=self.source,
@@ -121,7 +121,11 @@ class Prediction:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedCurve:
-    """Prediction at the frames of a run: t, values and residual, each (T,); band (2, T) or None."""
+    """Prediction at the frames of a run: t, values and residual, each (T,); band (2, T) or None.
+
+    `residual` is the measured value minus the predicted one, NaN where either is unknown. The band
+    holds the lower ends, then the upper ones.
+    """
 
     prediction: Prediction
     t: Array
@@ -131,10 +135,10 @@ class PredictedCurve:
 
     @property
     def largest(self) -> float:
-        """Largest |residual| of all frames."""
+        """Largest |residual| of all frames; NaN residuals are left out, and none gives 0."""
         return float(np.nanmax(np.abs(self.residual), initial=0.0))
 
     @property
     def last(self) -> float:
-        """Residual at the last frame."""
+        """Measured minus predicted value at the last frame."""
         return float(self.residual[-1])

@@ -158,7 +158,7 @@ def _log_increment(run: Run, start: int, stop: int) -> float:
     if isinstance(dynamics, GradientFlow) and run.log10_time[start] >= LATE:
         margins = [dual_margin(run, k) for k in (start, stop)]
         if min(margins) > 0.0:
-            return _logarithm(_in_rho(run, (start, stop), margins))
+            return _logarithm(_integrate_in_rho(run, (start, stop), margins))
     low, high = (log_mean_slope(run, k) for k in (start, stop))
     if isinstance(dynamics, GradientFlow):
         start_time, end = (LN_10 * float(run.log10_time[k]) for k in (start, stop))
@@ -192,7 +192,12 @@ def _power_law(start: float, end: float, low: float, high: float) -> float:
     return float(np.log(end - start)) + log_logarithmic_mean(start + low, end + high)
 
 
-def _in_rho(run: Run, ends: tuple[int, int], margins: list[float]) -> float:
+def _integrate_in_rho(run: Run, ends: tuple[int, int], margins: list[float]) -> float:
+    """Return int G dt between two frames of a flow, by the trapezium rule in ln |W|.
+
+    `margins` are the dual margins at both ends, which must be positive:
+    G dt = d rho/(L e^((L-2) rho) margin), and d rho = d ln |W|.
+    """
     degree = run.network.degree
     norms = [run.network.norm(run.parameters(k)) for k in ends]
     # Margins are over |W_h|^L for the flow's unit vectors, or over |a| |c| for batch norm.

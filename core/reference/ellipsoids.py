@@ -132,7 +132,7 @@ class _Pool:
         return 0.5 * top + np.log(total) / power, np.r_[by_logits, by_factor]
 
     def fit(self, variables: Array, power: float, watch: CancelToken) -> Array:
-        """Minimise the smoothed price from `variables` on, and return those of the minimum."""
+        """Take at most `STEPS` steps to the least smoothed price; return the variables there."""
         from scipy.optimize import minimize  # slow to load
 
         def check(_: Any) -> None:

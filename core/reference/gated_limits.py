@@ -201,7 +201,7 @@ def bracket_gated_limit(
     gates : Gates
         Gates of the neurons.
     watch : CancelToken
-        Cancellation; the search stops when the watch is late.
+        Cancellation token; once it has timed out, the search returns its best bracket.
     tolerance : float
         Relative gap at which the search stops, 1e-6 at best.
     pattern : FixedPattern
@@ -283,7 +283,7 @@ class _Search:
         self._weights = gates.signs[:, None] * gates.active * y
         self._cones = np.where(gates.active, 1.0, -1.0)
         self._others = gates.opposite_labels(y)
-        self._turns = np.zeros(gates.active.shape)  # of OWN: multipliers of the x_i in prices
+        self._turns = np.zeros(gates.active.shape)  # of OWN_LABEL: multipliers of the x_i in prices
         self._unit = float(np.linalg.norm(x, axis=1).max()) or 1.0
         self._master = Master(n, unit=self._unit)
         self._u, self._gate = np.zeros((0, d)), np.zeros(0, dtype=np.intp)
@@ -351,9 +351,9 @@ class _Search:
         return np.asarray(g + c @ x)  # computed again, without the rounding of many small updates
 
     def round(self, tolerance: float) -> bool:
-        """Take one round: price, add columns, solve the program. Return True at the end.
+        """Price all gates, add columns and solve the program; return True if the search has ended.
 
-        The search ends with a bracket closed to `tolerance`, without new columns, or if stalled.
+        It ends with a bracket closed to `tolerance`, without new columns, or if stalled.
         """
         share = SMOOTHING if self._solution is not None else 0.0
         q = share * self._best_q + (1.0 - share) * self._q

@@ -173,8 +173,9 @@ class Separation:
     """Bracket of a hard margin: lower <= margin <= upper, with witnesses.
 
     w (d,) is a unit vector with lower = min_i <G_i, w>, and |G' q| = upper. Both are good to
-    `slack`, the rounding of these sums. `farkas` is true if q is proved to be within rounding of
-    weights with G' q = 0 exactly, so that no w is right on every row.
+    `slack`, the rounding of these sums; `scale` is the length of the longest row. `farkas` is true
+    if q is proved to be within rounding of weights with G' q = 0 exactly, so that no w is right on
+    every row.
     """
 
     lower: float

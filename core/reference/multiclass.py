@@ -184,7 +184,9 @@ def shares_of_rounds(pairs: Pairs) -> list[float]:
 
 
 def smoothed_polar(S: Array, share: float) -> tuple[Array, Array, Array]:
-    """Return P^-1 S and the square root of P^-1 on the smaller side of S, with 1 on the other.
+    """Return P^-1 S and P^(-1/2), for P = (S S' + (mu |S|_nuc)^2 I)^(1/2).
+
+    If S has more rows than columns, S' S takes the place of S S', and P acts from the right.
 
     Parameters
     ----------
@@ -196,7 +198,8 @@ def smoothed_polar(S: Array, share: float) -> tuple[Array, Array, Array]:
     Returns
     -------
     tuple of arrays
-        P^-1 S (k, d), left (k, k) and right (d, d) with left S right = P^(-1/2) S or S P^(-1/2).
+        P^-1 S or S P^-1 (k, d), the same matrix; left (k, k) and right (d, d), of which one is
+        P^(-1/2) and the other the identity.
     """
     k, d = S.shape
     U, s, Vt = np.linalg.svd(S, full_matrices=False)

@@ -34,7 +34,7 @@ SPREAD = 9.0  # standard deviations of r that are integrated; the rest has proba
 
 
 def integrate_sizes(c: Array, d: int, radii: int = RADII, heights: int = HEIGHTS) -> Array:
-    """Return k1 and k2 by quadrature.
+    """Return k1(c) = E a^2/s and k2(c) = c E r^2/s of the module's docstring, by quadrature.
 
     Parameters
     ----------

@@ -99,10 +99,10 @@ def bracket_quasi_norm_margin(G: Array, p: float, watch: CancelToken) -> Bracket
 
 
 def _iterate_vertices(rows: Array, watch: CancelToken) -> Iterator[tuple[Array, Array, int]]:
-    """Yield the vertices by blocks of systems of s rows and s coordinates.
+    """Yield the vertices b, <row, b> = 1 for s rows and 0 beside s coordinates, by blocks.
 
     Each block has the coordinates (s,), the solutions b (N, s) of its regular systems there, and
-    the number of systems that are too close to singular.
+    the number of doubtful systems, which are not solved. Those counted as singular are left out.
     """
     n, d = rows.shape
     for size in range(1, min(n, d) + 1):

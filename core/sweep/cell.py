@@ -161,14 +161,15 @@ def _failed_row(task: Task, reason: str, start: float, worker: str) -> Row:
 def row_of_recording(task: Task, path: Path, worker: str = "") -> Row:
     """Return the row of a run that was just recorded at `path`.
 
-    If the run was cut off and its place keeps an older, finished run, its file is removed.
+    The file of a cancelled run is removed if it lies beside an older run at `task.path`. The row
+    has 0 seconds.
 
     Parameters
     ----------
     task : Task
         Cell.
     path : Path
-        File of the run, which is not `task.path` beside an older run.
+        File of the run: `task.path`, or a file beside an older, finished run at that path.
     worker : str
         Name of the worker, for clusters.
 

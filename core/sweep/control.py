@@ -15,11 +15,11 @@ from core.training.control import Control
 class SweepStatus:
     """Consistent snapshot of a sweep.
 
-    `total` cells, of which `done` are finished (`kept` of them before the start), `failed` or
-    `running`; `seconds` since the start and `eta` to the end, NaN if unknown. `compiling` are the
-    groups of kernels that the first cell waits for. `ended`: no worker has work left. `at_work` are
-    the names of the cells in the workers' present batches, which run one after another.
-    `lacks_workers`: cells wait because a cluster has no worker left.
+    `total` cells, of which `done` are finished (`kept` of them before the start) or `failed`;
+    `running` workers are busy; `seconds` since the start and `eta` to the end, NaN if unknown.
+    `compiling` are the groups of kernels that the first cell waits for. `ended`: no worker has work
+    left. `at_work` are the names of the cells in the workers' present batches, which run one after
+    another. `lacks_workers`: cells wait because a cluster has no worker left.
     """
 
     total: int = 0

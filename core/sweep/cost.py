@@ -163,7 +163,12 @@ def _size_cells(study: Study, cells: Sequence[Cell]) -> list[_SizedCell]:
 def _probe_cells(
     study: Study, sized: Sequence[_SizedCell], budget: float
 ) -> list[tuple[float, float]]:
-    """Run cells here, the cheapest first, while they fit the budget; return (work, seconds)."""
+    """Measure at most five cells here; return (work, seconds) of each, by increasing work.
+
+    The cheapest cell is recorded twice, whatever `budget`, and its second time counts. The cells at
+    the quarters follow if they have 1.5 times the work of the one before, while the predicted time
+    fits the budget of so many seconds.
+    """
     order = sorted(sized, key=lambda one: one.work)
     start = time.perf_counter()
     _time_cell(study, order[0])  # a first cell, untimed, loads the compiled kernels
@@ -181,7 +186,7 @@ def _probe_cells(
 
 
 def _time_cell(study: Study, one: _SizedCell) -> float:
-    """Record a cell in a temporary folder, and return the seconds that this took."""
+    """Record a cell in a temporary folder, and return its seconds (`Row.seconds`)."""
     with temporary_folder("cost") as folder:
         return run_batch([task_of(study, one.cell, folder / "probe.msrun")])[0].seconds
 

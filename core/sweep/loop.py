@@ -71,7 +71,10 @@ class _Work:
         return self.tries.get(task.name, 0) == RETRIES - 1
 
     def _batch_size(self) -> int:
-        """Return the number of cells for a quarter of a second; the last batches end together."""
+        """Return the number of cells of the next batch: about `BATCH_SECONDS` of work.
+
+        Towards the end batches are smaller, so that workers end together.
+        """
         # Single cells, while durations are unknown, or to find the cell that kills its worker.
         if self.n_ended == 0 or any(task.name in self.tries for task in self.queue):
             return 1
@@ -80,7 +83,11 @@ class _Work:
         return max(1, min(needed, fair, MOST_IN_BATCH, len(self.queue)))
 
     def collect_results(self) -> list[Row]:
-        """Return the rows of finished batches; requeue the cells of dead workers."""
+        """Wait shortly; enter finished cells in the ledger (not saved), and return their rows.
+
+        Cells of dead workers are requeued. Raises DiskError, and MarginscopeError for a lost
+        scheduler.
+        """
         ready, _ = wait(self.running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
         rows: list[Row] = []
         died = False
@@ -127,7 +134,7 @@ class _Work:
         return rows
 
     def status(self, rows: list[Row]) -> SweepStatus:
-        """Publish the progress of the sweep."""
+        """Publish the progress of the sweep, and return it; `rows` are those of this poll."""
         states = [entry.row.state for entry in self.plan.ledger.entries.values()]
         n_done, n_failed = states.count("done"), states.count("failed")
         n_open = len(self.queue) + sum(map(len, self.running.values()))
@@ -200,7 +207,7 @@ def sweep(
     Yields
     ------
     SweepStatus
-        The last one has `n_ended`.
+        The last one has `ended` true.
 
     Raises
     ------

@@ -195,10 +195,10 @@ class Plan:
     study: Study
     folder: Path
     ledger: Ledger
-    paths: Mapping[str, Path]
+    paths: Mapping[str, Path]  # of all cells by name, like the digests
     digests: Mapping[str, str]
     tasks: tuple[Task, ...]
-    kept: tuple[Row, ...]
+    kept: tuple[Row, ...]  # rows of finished cells
 
 
 def run_file(study: Study, cell: Cell, folder: Path) -> Path:

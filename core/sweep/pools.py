@@ -56,7 +56,7 @@ class Pool(ABC):
 
     @abstractmethod
     def close(self, at_once: bool = False) -> None:
-        """Stop the workers; `at_once` also those in the middle of a cell."""
+        """Stop the workers; some pools let submitted cells finish unless `at_once`."""
 
     def has_workers(self) -> bool:
         """Return False while batches wait for a worker and none is left. Cheap enough to poll."""
@@ -108,7 +108,7 @@ class ProcessPool(Pool):
         return future
 
     def renew(self) -> None:
-        """Replace the executor: one that lost a process takes no further work."""
+        """Kill all processes and start new ones: an executor that lost one takes no more work."""
         self._executor.shutdown(wait=True, kill_workers=True)
         self._executor = make_executor(self.workers)
 
@@ -193,7 +193,7 @@ class ClusterPool(Pool):
         """Do nothing: the scheduler replaces its workers."""
 
     def close(self, at_once: bool = False) -> None:
-        """Leave the cluster; cells that have not started are withdrawn."""
+        """Leave the cluster, when all submitted cells are done; `at_once` withdraws them."""
         self._executor.shutdown(wait=not at_once)
         self._client.close()
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.data.geometry import max_margin
 from core.errors import InputError
-from core.observables.certificates import nearest_multipliers, score_gram
+from core.observables.certificates import certify_multipliers, score_gram
 from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
@@ -67,7 +67,7 @@ def compare_linear_kkt(context: Context) -> Comparison:
     active = p <= 1.0 + KKT_ROOM
     kernel = score_gram(run, flat)[np.ix_(active, active)]
     # <grad p_i, W> = 2 p_i, by homogeneity.
-    certificate = nearest_multipliers(kernel, 2.0 * p[active], float(flat @ flat), p[active])
+    certificate = certify_multipliers(kernel, 2.0 * p[active], float(flat @ flat), p[active])
     return common.compare_once("<=", KKT_ROOM, certificate.residual)
 
 

@@ -88,7 +88,8 @@ def frame_of(run: RecordedRun, text: str) -> int:
 def changes_between(parent: Experiment, child: Experiment) -> Changes:
     """Return the differing settings by dotted key: (before, now), None for a missing value.
 
-    Of another kind the kind and every non-default value; of the same one every value that differs.
+    If a section changes its kind, the parent's missing settings count as the defaults of the new
+    kind: settings of the child that have their default value are then left out.
     """
     changes: dict[str, tuple[Any, Any]] = {}
     before, after = (one.model_dump(mode="json") for one in (parent, child))

@@ -134,7 +134,7 @@ class PaceWatch:
 
 
 def data_note(problem: Problem) -> str:
-    """Return a remark on data of an unsuitable scale; "" for others, and for laws."""
+    """Return a sentence on columns far beyond 1; "" for others, and for data of a known law."""
     data = problem.experiment.data
     return "" if data.known_law else unscaled_note(problem.dataset, data.rescaling)
 

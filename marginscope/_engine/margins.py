@@ -86,7 +86,7 @@ class Bracket:
 
 
 class NoMarginError(InputError, KeyError):
-    """A margin that is not defined for these data; a KeyError too, as mappings raise."""
+    """Error for a margin that is not defined for these data; a KeyError too, as mappings raise."""
 
 
 @final

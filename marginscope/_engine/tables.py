@@ -39,7 +39,10 @@ def names_of(run: Run) -> tuple[str, ...]:
 
 
 def values_of(run: Run, name: str) -> Any:
-    """Return an observable at all frames. Raises InputError for a name that the run has not."""
+    """Return an observable at all frames, an array (T,), (T, m) or (T, n) by its `shape`.
+
+    Raises InputError for a name that the run has not.
+    """
     observable = find_observable(str(name))
     if observable is None or not observable.applies(run):
         hint = did_you_mean(str(name), names_of(run))
@@ -48,12 +51,16 @@ def values_of(run: Run, name: str) -> Any:
 
 
 def array_names(run: Run) -> tuple[str, ...]:
-    """Return the names of the network's arrays, trained ones first."""
+    """Return the names of the network's arrays as for `weights_of`, trained ones first."""
     return (*(block.name for block in run.network.layout), *run.network.fixed)
 
 
 def weights_of(run: Run, name: str) -> Any:
-    """Return an array of the network at all frames. Raises InputError for a name it has not."""
+    """Return an array of the network at all frames, the frame first, at the physical scale.
+
+    Untrained arrays are repeated, and numbers beyond float64 infinite. Raises InputError for a name
+    that the network has not.
+    """
     names = array_names(run)
     if name not in names:
         raise InputError(f"The network has no {name!r}; {did_you_mean(name, names)}")
@@ -61,7 +68,11 @@ def weights_of(run: Run, name: str) -> Any:
 
 
 def frame_of(run: Run, names: Iterable[str] | None) -> Any:
-    """Return a pandas.DataFrame with a row for each frame."""
+    """Return a pandas.DataFrame with a row for each frame: t, log10_t, step, and observables.
+
+    By default the scalar ones that are not costly. Raises InputError for an unknown name, or
+    without pandas.
+    """
     pandas = import_optional("pandas", "to_pandas")
     chosen = _select_observables(run, names, (Shape.SCALAR,))
     columns = {"t": run.t, "log10_t": run.log10_time, "step": run.steps}
@@ -70,7 +81,11 @@ def frame_of(run: Run, names: Iterable[str] | None) -> Any:
 
 
 def dataset_of(run: Run, names: Iterable[str] | None) -> Any:
-    """Return an xarray.Dataset over frames, neurons, coordinates and examples."""
+    """Return an xarray.Dataset of weights, data and observables of all frames.
+
+    Its dimensions are frame, node, coordinate, class and example. By default observables that are
+    not costly. Raises InputError for an unknown name, without frames, or without xarray.
+    """
     xarray = import_optional("xarray", "to_xarray")
     chosen = _select_observables(run, names, tuple(AXES))
     if not run.frames:
@@ -171,7 +186,10 @@ STYLE = "max-width: 100%; background: white"
 
 
 def html(run: Run, png: bytes | None) -> str:
-    """Return facts and figure. Titles come from files, and mean nothing but themselves."""
+    """Return HTML with the table of `facts`, and a PNG below it, embedded; None for no picture.
+
+    All texts are escaped, since titles come from files.
+    """
     rows = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in facts(run))
     table = f'<table class="marginscope">{rows}</table>'
     if png is None:
@@ -182,7 +200,7 @@ def html(run: Run, png: bytes | None) -> str:
 
 
 def facts(run: Run) -> list[tuple[str, str]]:
-    """Return what a run is, in a few words each."""
+    """Return (name, words) for each row of the run's summary, as plain text."""
     settings, count = known_settings(run), run.frames
     reached = f"{count} frames"
     if count:

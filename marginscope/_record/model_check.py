@@ -138,7 +138,7 @@ def _identity(f: Floats) -> Floats:
 
 
 def _logits(f: Floats) -> Floats:
-    """Logits of probabilities of one output; NaN for other outputs."""
+    """Return the logits of probabilities (N, 1); NaN for several outputs, or others."""
     if f.shape[1] > 1 or not ((f > 0.0) & (f < 1.0)).all():
         return np.full(f.shape, np.nan)
     return np.log(f) - np.log1p(-f)
@@ -215,7 +215,7 @@ def _judge(
     error: float,
     head: Callable[[Floats], Floats],
 ) -> Fit:
-    """Compare outputs; `room` is the size of the terms that they are sums of."""
+    """Return the fit of outputs f to `target`, (N, k); `room` (N,) bounds the terms they sum."""
     gap = np.abs(f - target).max(axis=1)
     allowed = error * room + TINY
     if head in (_logits, _log_centred):  # rounding of probabilities near 0 and 1
@@ -225,7 +225,10 @@ def _judge(
 
 
 def _coefficients(bases: list[Floats], f: Floats, offset: bool) -> tuple[float, ...]:
-    """Least-squares coefficients of some outputs, with an offset of each class or without."""
+    """Return the least-squares coefficients of f by `bases`, each (N, k).
+
+    With `offset` each class may have a constant besides, which is not returned.
+    """
     columns = [base - base.mean(axis=0) if offset else base for base in bases]
     target = f - f.mean(axis=0) if offset else f
     matrix = np.stack([column.ravel() for column in columns], axis=1)
@@ -233,7 +236,10 @@ def _coefficients(bases: list[Floats], f: Floats, offset: bool) -> tuple[float, 
 
 
 def _slopes_near(value: float, near: NetworkOptions, error: float) -> list[float]:
-    """Slopes that a program may have written near a fitted one, and that one itself."""
+    """Return slopes that a program may have written, within a relative error of a fitted one.
+
+    In order of preference: the stated slope of a leaky ReLU, 0, 1, a short number, `value` itself.
+    """
     stated = [near.slope] if near.activation == "leaky_relu" else []
     candidates = [*stated, 0.0, 1.0, _shortest(value, 0.1 * error, 6), value]
     return [
@@ -242,9 +248,10 @@ def _slopes_near(value: float, near: NetworkOptions, error: float) -> list[float
 
 
 def _scales_near(value: float, stated: float, m: int, passed: ModelOutputs) -> list[float]:
-    """Factors that a program may have written near a fitted one, and that one itself.
+    """Return factors that a program may have written, within a relative error of a fitted one.
 
-    The one that was named or found before; 1, m or sqrt(m), also over sqrt(d); a short number.
+    In order of preference: the factor that was named or found before; 1, m, sqrt(m) and their
+    inverses, also over sqrt(d); a short number; `value` itself.
     """
     d = passed.x.shape[1]
     roots = (1.0, 1.0 / m, m**-0.5, m**0.5, float(m))

@@ -44,9 +44,10 @@ class Source:
 
 @final
 class NetworkReader:
-    """Reads the network of each frame, and compares it with what the loop says of it.
+    """Reader of each frame's network, which compares it with the loop's numbers and model.
 
-    `warn` takes a topic and a sentence.
+    `warn` is called with a topic and a sentence where they differ. `options` are updated by what
+    the reader finds.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class NetworkReader:
             self.options = replace(self.options, network=network)
 
     def stop(self) -> None:
-        """Let go of the loop's modules."""
+        """Release the loop's modules and model: no layers are read or compared any longer."""
         if self._pass is not None:
             self._pass.stop()
         self._pass, self._source, self._reads_layers = None, Source(), False

@@ -185,7 +185,10 @@ def _one_of(name: str, value: object, allowed: Sequence[str], also_allowed: str 
 
 
 def describe_engine() -> str:
-    """Name the libraries that the process has loaded, with their versions."""
+    """Return "recorded from Python 3.11.9, torch 2.4, ...", for `engine` in a run file.
+
+    Named are PyTorch, JAX, TensorFlow and NumPy, if the process has loaded them.
+    """
     frameworks = ("torch", "jax", "tensorflow", "numpy")
     parts = [f"Python {platform.python_version()}"]
     for name in frameworks:
@@ -281,6 +284,9 @@ def _experiment(
 
 
 def with_end(experiment: Mapping[str, Any], log10_time: float) -> dict[str, Any]:
-    """Return an experiment whose training ended at this time, moved into [-8, 15]."""
+    """Return a copy of an experiment that ends at `log10_time`, clipped to [-8, 15].
+
+    The time is that of the run, not the loop's t.
+    """
     until = min(max(log10_time, -8.0), 15.0)
     return {**experiment, "dynamics": {**experiment["dynamics"], "until_log10_time": until}}

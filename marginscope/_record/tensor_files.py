@@ -122,7 +122,7 @@ class TensorArrays(FileArrays):
 
 
 def _are_counts(values: Any, limit: int) -> TypeGuard[list[int]]:
-    """Return True for a list of at most so many whole numbers that a file's length can have."""
+    """Return True for a list of at most `limit` integers from 0 to 2^62 - 1, no booleans."""
     return (
         isinstance(values, list)
         and len(values) <= limit

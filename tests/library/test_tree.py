@@ -15,7 +15,7 @@ from core.library.entry import (
     Entry,
     RunNotes,
     arrange_by_parent,
-    missed_by_none,
+    find_unprotected,
 )
 from core.library.library import surplus
 from core.library.reading import read_facts
@@ -231,8 +231,8 @@ def test_what_somebody_has_kept_is_missed(tmp_path: Path) -> None:
     child = entry(14)
     child = replace(child, facts=replace(child.facts, parent=parent.path.name, parent_run="x"))
     every = [plain, *kept, parent, child]
-    assert missed_by_none(every, {one.path for one in every} - {child.path}) == (plain,)
-    assert missed_by_none(every, ()) == ()
+    assert find_unprotected(every, {one.path for one in every} - {child.path}) == (plain,)
+    assert find_unprotected(every, ()) == ()
 
 
 def test_settings_in_names_and_origins_are_in_words() -> None:

@@ -19,7 +19,7 @@ from app.library.legend_table import NAME, VALUE
 from app.shell.application import Marginscope
 from app.shell.help import HelpCard
 from app.state.comparison import ComparedRuns
-from app.views.compare_axes import falling
+from app.views.compare_axes import falling_powers
 from core.comparison.question import CompareQuestion
 from core.figures.palette import DARK, PALETTES, run_colour
 from core.observables.registry import OBSERVABLES
@@ -270,7 +270,7 @@ def test_the_legend_fits_large_type(comparing: Marginscope) -> None:
 
 
 def test_a_falling_axis_says_the_quantity() -> None:
-    ticks = falling(0.0, 4.0, 8)
+    ticks = falling_powers(0.0, 4.0, 8)
     assert [place for place, _ in ticks] == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert [text for _, text in ticks][:2] == ["1", ".1"]
 

@@ -83,6 +83,12 @@ def test_a_node_is_told_with_all_its_numbers(data: DisplayData) -> None:
     assert facts.sign_flips == sum(a != b for a, b in pairwise(flips))
 
 
+def test_the_angle_of_a_neuron_without_a_direction_is_unknown(data: DisplayData) -> None:
+    data._node["rotation"][5, 3] = np.nan  # as of |v| = 0, where the cosine is undefined
+    facts = data.node(5, 3)
+    assert np.isnan([facts.rotation, facts.angle]).all()
+
+
 def test_sorted_nodes_know_their_places(data: DisplayData) -> None:
     nodes = data.sorted_nodes("rotation", 40)
     assert (np.diff(nodes.values) >= 0).all()

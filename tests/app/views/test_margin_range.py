@@ -75,6 +75,20 @@ def test_the_hard_margin_is_within_the_range_at_every_frame(
     assert len(ranges) == 1  # scrubbing does not move it
 
 
+def test_a_hovered_neuron_without_a_direction_has_no_angle(
+    qtbot: QtBot, shown: DisplayData
+) -> None:
+    view, frame = view_of(qtbot, shown), shown.frames - 1
+    view.show_frame(frame)
+    view.set_marked(3, frozenset())
+    (longest, *_) = view.words(shown, frame).corner
+    assert "turned" in longest
+    shown._node["rotation"][frame, 3] = np.nan  # as of |v| = 0, where the cosine is undefined
+    texts = view.words(shown, frame).corner
+    assert texts == tuple(text.partition(", turned")[0] for text in (longest, texts[-1]))
+    assert "none" not in "".join(texts)
+
+
 def test_the_range_is_that_of_the_frames_read_so_far(qtbot: QtBot, falling: Path) -> None:
     with open_run(falling) as run:
         data = DisplayData(run)
