@@ -118,7 +118,7 @@ class DepthCurve:
         return self._strength(x)
 
     def time_to(self, a: float) -> float:
-        """Return the time at which the strength is a, between a(0) and the target, s > 0."""
+        """Return the time, where c = 1, at which the strength is a, between a(0) and s > 0."""
         x = float(np.log(a / abs(a - self.s)))
         place = int(np.clip(np.searchsorted(self.edges, x) - 1, 0, self.edges.size - 2))
         base = self.edges[place : place + 1]
@@ -169,7 +169,7 @@ def predict_modes(run: Run, t: Array) -> Array:
     run : Run
         Run of a deep linear network to which `aligned_condition` does not object.
     t : array (T,)
-        Times.
+        Times of the run, >= 0.
 
     Returns
     -------
@@ -210,6 +210,8 @@ def _target_risk(run: Run) -> float:
 
 def log10_risk_at(run: Run, squared: Array) -> Array:
     """Return log10 of the risk of coefficients at given distances from the target.
+
+    For white inputs (`is_whitened`): the risk is that of the target plus (c/2) |beta - s|^2.
 
     Parameters
     ----------

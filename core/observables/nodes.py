@@ -19,7 +19,7 @@ def norm_squared(run: Run, index: int) -> float:
 
 
 def distance(run: Run, index: int) -> float:
-    """Return |W - W(0)| of all physical parameters."""
+    """Return |W - W(0)| of all trained parameters, at the physical scale."""
     with np.errstate(over="ignore"):
         return float(np.linalg.norm(run.physical_parameters(index) - run.origin))
 
