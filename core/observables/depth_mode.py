@@ -118,7 +118,7 @@ class DepthCurve:
         return self._strength(x)
 
     def time_to(self, a: float) -> float:
-        """Return the time, where c = 1, at which the strength is a, between a(0) and s > 0."""
+        """Return the time at which the strength is a, between a(0) and the target, s > 0."""
         x = float(np.log(a / abs(a - self.s)))
         place = int(np.clip(np.searchsorted(self.edges, x) - 1, 0, self.edges.size - 2))
         base = self.edges[place : place + 1]
