@@ -263,9 +263,10 @@ def _step_size(run: Run, index: int) -> float:
 
 
 def monotone_margin(run: Run, index: int) -> float:
-    """Return l^-1(sum_i l(p_i))/|W_h|^L, which flow never lowers, for batch norm either.
+    """Return l^-1(sum_i l(p_i))/|W_h|^L, which flow never lowers.
 
-    NaN without a degree L, for losses that do not tend to 0, and where |W_h| = 0.
+    The same holds for batch norm. NaN without a degree L, for losses that do not tend to 0, and
+    where |W_h| = 0.
     """
     if not (run.loss.monotone and run.network.homogeneous):
         return float("nan")

@@ -254,6 +254,7 @@ def _patterns_at_start(run: Run) -> NDArray[np.bool_]:
 
 
 def is_two_layer(run: Run) -> bool:
+    """Return True for f(x) = sum_j alpha_j phi(<u_j, x~>), in any parametrisation."""
     return isinstance(run.network, TwoLayer)
 
 

@@ -324,6 +324,7 @@ def risk_on_test(run: Run, index: int) -> float:
 
 
 def is_squared(run: Run) -> bool:
+    """Return True for the loss "squared" alone, not for least squares or mse."""
     return run.loss.kind == "squared"
 
 
