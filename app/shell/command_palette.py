@@ -184,15 +184,16 @@ class CommandPalette(QFrame):
 
     def set_entries(self, entries: Sequence[SearchEntry]) -> None:
         """Replace the entries, such as after listing runs; keep the chosen one."""
-        present = self.present()
+        before = self.chosen_entry
         self._entries = entries
         self._search()
         keys = [one.key for one in self.found]
-        if present is not None and present.key in keys:
-            self._choose(keys.index(present.key))
+        if before is not None and before.key in keys:
+            self._choose(keys.index(before.key))
 
-    def present(self) -> SearchEntry | None:
-        """Return the entry that Return would choose."""
+    @property
+    def chosen_entry(self) -> SearchEntry | None:
+        """Entry that Return would choose; None if no entry matches."""
         row = self.list.currentRow()
         return self.found[row] if 0 <= row < len(self.found) else None
 
@@ -225,7 +226,7 @@ class CommandPalette(QFrame):
         self._accept(add=False, runs=True)
 
     def _accept(self, add: bool, runs: bool = False) -> None:
-        one = self.present()
+        one = self.chosen_entry
         if one is None:
             return
         if one.reason:  # stays open, so that another entry can be chosen

@@ -161,7 +161,7 @@ class TourController(QObject):
             self.card = TourCard(self._window)
             self.card.step_requested.connect(self._move)
             self.card.tour_left.connect(self.stop)
-        if not self._has_figure_1() and not self._training.choose(TOUR_STUDY):
+        if not self._has_only_figure_1() and not self._training.choose(TOUR_STUDY):
             return
         self._actions["lecture"].setChecked(False)
         self._display.update_intent(filled="")
@@ -174,7 +174,7 @@ class TourController(QObject):
         """Step on the card, None without a card."""
         return STEPS[self._number] if self._number >= 0 else None
 
-    def _has_figure_1(self) -> bool:
+    def _has_only_figure_1(self) -> bool:
         title = next((one.title for one in shipped_summaries() if one.id == TOUR_STUDY), "")
         titles = {run.data.run.title for run in self._display.session if run.data is not None}
         return titles == {title}

@@ -170,7 +170,7 @@ class RayLayer:
         self.tips.show_at(rays.tips, np.array([distinct.index(colour) for colour in colours]))
 
     def entries(self, palette: Palette) -> tuple[HeaderEntry, ...]:
-        """Return the key of the rays, or why none are drawn."""
+        """Return the key of the rays, or why none are drawn; empty without a reason."""
         if self.rays is None:
             return (HeaderEntry(self._missing, short="no rays"),) if self._missing else ()
         colours, dashed = self._colours(palette), self.rays.saddles()
@@ -189,7 +189,10 @@ class RayLayer:
         return ray_colours(self.rays, palette)
 
     def readout_at(self, x: float, y: float, nodes: NDArray[Any]) -> HoverReadout | None:
-        """Return the meaning of the tip near a pixel, unless a neuron is nearer."""
+        """Return the meaning of the tip near the pixel (x, y), unless a neuron is nearer.
+
+        `nodes` (m, 2) are positions of neurons in the plot's coordinates.
+        """
         if self.rays is None:
             return None
         place = self._plot.find_nearest(self.rays.tips, x, y, NEAR)

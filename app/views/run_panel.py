@@ -292,7 +292,7 @@ class RunPanel(QWidget):
             self.set_data(run.data, run.full_heading)
 
     def set_waiting(self, words: str) -> None:
-        """Set what a run that has not begun is waiting for."""
+        """Show what a run without frames or failure waits for; "" shows `PREPARING`."""
         if self.run is not None and self.run.data is None and not self.run.failure:
             self.message.setText(words or PREPARING)
 

@@ -121,6 +121,7 @@ class SortedView(NodeView):
         return self._ramp[frames]
 
     def _show_key(self, data: DisplayData) -> None:
+        """Put the colours of the moments, from the first time to the last, into the header."""
         times = data.log10_time
         last = float(times[-1])
         if not data.complete:

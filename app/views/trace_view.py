@@ -392,7 +392,7 @@ class TraceView(RunView):
 
 
 def pad_trace(values: Floats, frames: int) -> Floats:
-    """Return a trace (T,) for the frames read so far, though others may have been judged."""
+    """Return a trace of any length with one value a frame: cut, or filled up with NaN."""
     result = np.full(frames, np.nan)
     n_known = min(frames, values.size)
     result[:n_known] = values[:n_known]

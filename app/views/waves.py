@@ -137,6 +137,7 @@ class PhasesView(FourierView):
         self.nodes.show_at(NO_POINTS)
 
     def refit(self, data: DisplayData) -> None:
+        """Set the fixed range, the diagonal, the colours by frequency, and the key."""
         self.plot.set_home(Home(-1.1, 1.1, -1.1, 1.1))
         ends = np.array([-1.0, 1.0])
         self.line.set_curves([(path_of(ends, ends), pen_of(self._palette.muted))])

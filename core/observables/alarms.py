@@ -73,9 +73,9 @@ def has_diverged(run: Run, now: float) -> bool:
 
 
 def stability_near(run: Run, index: int) -> float:
-    """Return the first eta S/2 >= .8 at a frame and the two before; else the largest of the three.
+    """Return eta S/2 at the latest of a frame and the two before where it is at least .8.
 
-    NaN for dynamics without eta, and for networks without a sharpness.
+    The largest of the three if none is. NaN where `has_stability` is False.
     """
     largest = float("nan")
     if not has_stability(run):
@@ -112,7 +112,7 @@ class Alarm:
     """Alarm of one frame, described by a sentence.
 
     `step` counts steps. `h` is the integrator's step at the frame: in s for the flow
-    (ds = (Q/n) dt), eta for descent.
+    (ds = (Q/n) dt), eta for descent, NaN if unknown.
     """
 
     frame: int
@@ -152,7 +152,7 @@ def find_alarms(run: Run, poll: Callable[[], None] | None = None) -> tuple[Alarm
     risk: that of descent is ten times that of the start, or rose while eta S/2 is below .8 at the
     frame and the two before, S the sharpness. edge: descent is at the edge of stability, where
     neither a rise of the risk nor a fall of the margin is an alarm: raised once, and calm. These
-    need gradient flow or full-batch descent without l2; a lasting condition raises one alarm.
+    need gradient flow or full-batch descent without penalty; a lasting condition raises one alarm.
     not_finite: states that the recorder of another program's loop left out.
 
     `poll` is called after each frame. It may wait, or cancel by raising an exception.
@@ -263,9 +263,10 @@ def _step_size(run: Run, index: int) -> float:
 
 
 def monotone_margin(run: Run, index: int) -> float:
-    """Return l^-1(sum_i l(p_i))/|W_h|^L, which flow never lowers; NaN without a degree L.
+    """Return l^-1(sum_i l(p_i))/|W_h|^L, which flow never lowers.
 
-    Flow does not lower it for batch norm either.
+    The same holds for batch norm. NaN without a degree L, for losses that do not tend to 0, and
+    where |W_h| = 0.
     """
     if not (run.loss.monotone and run.network.homogeneous):
         return float("nan")

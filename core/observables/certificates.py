@@ -126,7 +126,7 @@ def certify_multipliers(kernel: Any, b: Array, squared: float, p: Array) -> Cert
 
 
 def kkt_residual(run: Run, index: int) -> float:
-    """Return the relative residual of the KKT conditions (`Certificate.residual`)."""
+    """Return the relative residual of the KKT conditions (`certificate`); NaN unless min p > 0."""
     return certificate(run, index).residual
 
 
@@ -188,6 +188,8 @@ def integration_error(run: Run, index: int) -> float:
     (core.dynamics.companion). Later the flow forgets the errors of earlier steps, and the largest
     of a decade bounds the rest of them. If the temperature e^(L rho) exceeds the cap, the run
     follows the flow at the cap, whose margin is too low by at most sum_i q_i p_i - min_i p_i.
+
+    Over |W|^L, as the margins. NaN at t = 0, and if no step of the decade was checked.
     """
     run, index = run.whole_run, run.whole_run.frames_before - run.frames_before + index
     times = run.log10_time[: index + 1]

@@ -77,7 +77,7 @@ def predict_modes(run: Run, t: Array) -> Array:
     run : Run
         Run of a deep linear network to which `aligned_condition` does not object.
     t : array (T,)
-        Times.
+        Times of the run, >= 0.
 
     Returns
     -------
@@ -116,6 +116,8 @@ def _target_risk(run: Run) -> float:
 
 def log10_risk_at(run: Run, squared: Array) -> Array:
     """Return log10 of the risk of coefficients at given distances from the target.
+
+    For white inputs (`is_whitened`): the risk is that of the target plus (c/2) |beta - s|^2.
 
     Parameters
     ----------

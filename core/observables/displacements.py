@@ -98,7 +98,7 @@ class Companion:
         Parameters
         ----------
         index : int
-            Index of the frame.
+            Index of the frame in `run`, which starts at t = 0.
 
         Returns
         -------

@@ -47,6 +47,7 @@ def inverse_edge(run: Run, index: int) -> float:
     """Return 1 over the edge of the last step, of sharpness-aware descent that of the next one.
 
     eta/2 of descent, less with momentum, or in a warm-up; infinite where SAM has no gradient.
+    NaN where `step_size` is.
     """
     dynamics, eta, step = run.experiment.dynamics, step_size(run), float(run.steps[index])
     if isinstance(dynamics, Adam):
@@ -107,7 +108,7 @@ def preconditioned_value(run: Run, index: int) -> float:
 
 
 def preconditioned_error(run: Run, index: int) -> float:
-    """Return the bound on the error of `preconditioned_value`."""
+    """Return the bound on the error of `preconditioned_value`; NaN where that is."""
     return float(find_preconditioned(run, index)[1])
 
 

@@ -113,6 +113,7 @@ def least_cosine(run: Run, index: int) -> float:
 
 
 def has_relus(run: Run) -> bool:
+    """Return True for a two-layer network of ReLUs, whose slope below 0 is 0."""
     network = run.network
     return isinstance(network, TwoLayer) and network.activation.code == RELU
 

@@ -58,6 +58,8 @@ def reparametrise(run: Run, index: int) -> Array:
 def signed_features(run: Run, index: int) -> Array:
     """Return the signed features of all examples (homogeneity, 3.2).
 
+    The flat parameters give the inner weights, the start the signs of a and b.
+
     For the scalar network F_j is relu(sgn(b_j(0)) <v_j, x>) with the sign of a_j(0), so that the
     network is <u, .> too.
 
@@ -161,7 +163,10 @@ def kl(v: Array, u: Array) -> float:
 
 
 def kl_from_reference(run: Run, index: int) -> float:
-    """Return KL(reference distribution, mass of the neurons at a frame); NaN if that mass is."""
+    """Return KL(pbar, u), pbar = `reference_distribution` and u = `reparametrise` at a frame.
+
+    NaN if u is not finite.
+    """
     u = reparametrise(run, index)
     return kl(reference_distribution(run), u) if np.isfinite(u).all() else float("nan")
 
@@ -181,7 +186,10 @@ def _gradients(run: Run, index: int) -> Array:
 
 @cached_per_frame
 def slopes(run: Run, index: int) -> tuple[float, float]:
-    """Return (C_1, C_2) at one frame; the theorem takes their largest values so far."""
+    """Return (C_1, C_2) at one frame of a run with `has_slopes`.
+
+    The theorem takes their largest values up to the frame.
+    """
     network = run.network
     if isinstance(network, Normalised):
         # grad_V F_j has only neuron j's block, (I - u u') x o/|v|: C_1 is at i = r, and C_2 = 0.
@@ -206,10 +214,12 @@ def slopes(run: Run, index: int) -> tuple[float, float]:
 
 
 def c_1(run: Run, index: int) -> float:
+    """Return C_1 at one frame, as `slopes`."""
     return slopes(run, index)[0]
 
 
 def c_2(run: Run, index: int) -> float:
+    """Return C_2 at one frame, as `slopes`."""
     return slopes(run, index)[1]
 
 

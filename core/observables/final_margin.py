@@ -159,7 +159,7 @@ def traces(margin: FinalMargin) -> tuple[tuple[str, Array], ...]:
     -------
     tuple of (str, array (T,))
         Name, "" for the lower end, and values at the frames up to the bracket's: NaN before its
-        last tenth, or before the condition's first frame if that is earlier.
+        last tenth, or before the condition's first frame if that is earlier. A NaN end has no line.
     """
     first = min(margin.weakest_bound.frame, (9 * margin.frame) // 10)
     words = f"final <= {margin.upper_end:.3g}".replace(" 0.", " .")
@@ -300,7 +300,7 @@ def _norm_factor(run: Run) -> float:
 
 
 def upper_end(run: Run, references: Mapping[str, ReferenceMargin]) -> tuple[float, str]:
-    """Return a bound proved for these data that no network exceeds, and its name."""
+    """Return the first certified bound of `PROVED` over |W|^L, and its label; else NaN and ""."""
     for name in PROVED:
         margin = references.get(name)
         if margin is not None and margin.factor is not None and margin.bracket.certified:
@@ -375,14 +375,14 @@ def find_first_frame(run: Run, index: int, pattern: FixedPattern, watch: CancelT
     -------
     int
     """
-    signs, places = _places(run, index)
-    active = places > 0.0
+    signs, cosines = _cosines(run, index)
+    active = cosines > 0.0
     own = signs[:, None] * run.dataset.y > 0.0
     counted = own if pattern is FixedPattern.OWN_LABEL else np.ones_like(active)
     frame = index
     while frame > 0:
         watch.check()
-        before, earlier = _places(run, frame - 1)
+        before, earlier = _cosines(run, frame - 1)
         crossed = np.where(active, earlier < -AT_KINK, earlier > AT_KINK) & counted
         if crossed.any() or not np.array_equal(before, signs):
             break
@@ -390,8 +390,8 @@ def find_first_frame(run: Run, index: int, pattern: FixedPattern, watch: CancelT
     return frame
 
 
-def _places(run: Run, index: int) -> tuple[Array, Array]:
-    """Return signs (m,) of the neurons, and <u_j, x_i>/(|u_j| |x_i|) (m, n), 0 for zeros."""
+def _cosines(run: Run, index: int) -> tuple[Array, Array]:
+    """Return the signs of alpha_j (m,), and <u_j, x_i>/(|u_j| |x_i|) (m, n), 0 for zeros."""
     flat = np.asarray(run.parameters(index), dtype=np.float64)
     alpha, U = run.network.effective(flat)  # type: ignore[attr-defined]
     x = run.inputs

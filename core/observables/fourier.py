@@ -39,7 +39,7 @@ def _is_modular(run: Run) -> bool:
 
 @cached_per_frame
 def waves(run: Run, index: int) -> NDArray[np.complex128]:
-    """Return the Fourier transforms of all neurons at the flat parameters.
+    """Return the Fourier transforms of all neurons at the flat parameters, without e^rho.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def waves(run: Run, index: int) -> NDArray[np.complex128]:
     Returns
     -------
     array (3, m, K + 1) of complex
-        ^u_j(k), ^v_j(k) and ^w_j(k), k = 0, ..., K = (p - 1)/2.
+        ^u_j(k), ^v_j(k) and ^w_j(k), k = 0, ..., K = (p - 1)/2, as NumPy's rfft: not divided by p.
     """
     network, p = run.network, run.dataset.classes
     assert isinstance(network, TwoLayer)
@@ -61,7 +61,7 @@ def waves(run: Run, index: int) -> NDArray[np.complex128]:
 
 
 def node_powers(run: Run, index: int) -> Array:
-    """Return the power of each neuron at each frequency.
+    """Return the power of each neuron at each frequency, at the flat parameters.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def frequencies(run: Run, index: int) -> Array:
     Returns
     -------
     array (m,)
-        Whole numbers, as floats.
+        Whole numbers, as floats; 1 for a neuron of 0.
     """
     return np.asarray(node_powers(run, index)[:, 1:].argmax(axis=1) + 1.0)
 
@@ -137,7 +137,7 @@ def phases(run: Run, index: int) -> Array:
     Returns
     -------
     array (3, m)
-        th_u, th_v and th_w in (-pi, pi].
+        th_u, th_v and th_w in [-pi, pi]; 0 for a neuron of 0.
     """
     chosen = frequencies(run, index).astype(np.int64)
     node_waves = waves(run, index)
@@ -191,7 +191,7 @@ def frequency_share(run: Run, index: int) -> float:
 
 
 def frequency_spread(run: Run, index: int) -> float:
-    """Return the difference of the largest and the least mass of the frequencies k >= 1."""
+    """Return the largest less the least `frequency_mass`, k >= 1; NaN if all neurons are 0."""
     mass = frequency_mass(run, index)[1:]
     return float(mass.max() - mass.min())
 

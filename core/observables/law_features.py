@@ -67,7 +67,10 @@ def unit_directions(run: Run, flat: Array) -> Array:
 
 
 def covering_radius(run: Run, index: int) -> float:
-    """Return max_k min_j |v_j(0)/|v_j(0)| - beta_k|, the same at every frame."""
+    """Return max_k min_j |v_j(0)/|v_j(0)| - beta_k|, the same at every frame.
+
+    For runs with `knows_features`.
+    """
     return _covering_radius(run)
 
 

@@ -46,6 +46,8 @@ def has_angle(run: Run) -> bool:
 def coefficients(network: Network, flat: Array) -> Array:
     """Return the coefficients beta of a network without activation, f(x) = <beta, x>.
 
+    beta has the scale of the given parameters.
+
     Parameters
     ----------
     network : Network
@@ -56,6 +58,7 @@ def coefficients(network: Network, flat: Array) -> Array:
     Returns
     -------
     array (D,)
+        Of k = `network.rows` > 1 the product of the matrices (k, D/k), row after row.
     """
     if isinstance(network, LinearPredictor):
         return np.asarray(network.coefficients(flat))
@@ -84,7 +87,7 @@ def target(run: Run) -> Array:
 
 @cached_per_run
 def curvature(run: Run) -> float:
-    """Return c = tr(X'X)/(n D)."""
+    """Return c = tr(X'X)/(n D), the mean square of an entry of the inputs."""
     n, D = run.inputs.shape
     return float((run.inputs**2).sum() / (n * D))
 
@@ -164,7 +167,7 @@ def invariants(network: Network, flat: Array) -> Array:
 
 
 def layer_drift(run: Run, index: int) -> float:
-    """Return |C(t) - C(0)| / |W(t)|^2 at a frame, C as `invariants`."""
+    """Return |C(t) - C(0)| / |W(t)|^2 at a frame, C as `invariants`; NaN for other networks."""
     if not is_linear_network(run):
         return float("nan")
     now = invariants(run.network, run.physical_parameters(index))
@@ -194,7 +197,7 @@ def flow_condition(run: Run) -> str:
 
 
 def layer_imbalance(run: Run) -> float:
-    """Return |C| / |W|^2 at t = 0, C as `invariants`."""
+    """Return |C| / |W|^2 at t = 0, C as `invariants`; 0 if W = 0."""
     squared = run.network.norm(run.origin) ** 2
     matrix = invariants(run.network, run.origin)
     return float(np.linalg.norm(matrix)) / squared if squared > 0.0 else 0.0

@@ -146,7 +146,11 @@ def smoothed_margin(run: Run, index: int) -> float:
 
 
 def l1_margin(run: Run, index: int) -> float:
-    """Return min_i p_i over sum_j |s_j| |u_j|^k, of the degree of f; NaN if all neurons are 0."""
+    """Return min_i p_i over sum_j |s_j| |u_j|^e; NaN if all neurons are 0.
+
+    e is `network.inner_degree`, 2 for neurons that square; the divisor has the degree of f. |u_j|
+    counts as 1 for a head.
+    """
     s, U = run.network.nodes(run.parameters(index))
     lengths = np.linalg.norm(U, axis=1) if run.network.inner_weights else np.ones(s.shape)
     # To the power that gives the sum the degree of f.
@@ -193,7 +197,7 @@ def dual(run: Run, index: int) -> Array:
     -------
     array (n,)
         q_i: stored beside float32 frames, else computed from the scores; for k classes the sum over
-        the classes.
+        the classes. Of sum 1 for the exponential loss, at least 1 for the logistic one.
     """
     stored = run.dual(index)
     if stored is not None:
@@ -203,7 +207,7 @@ def dual(run: Run, index: int) -> Array:
 
 
 def atoms(run: Run, index: int) -> float:
-    """Return the number of examples with a dual weight above `ATOM`."""
+    """Return the number of examples with a dual weight above `ATOM`, not divided by sum_i q_i."""
     return float(np.count_nonzero(dual(run, index) > ATOM))
 
 
@@ -228,6 +232,7 @@ def has_duals(run: Run) -> bool:
 
 
 def is_batch_norm(run: Run) -> bool:
+    """Return True for networks with batch normalisation, whose divisor is |a| |c|."""
     return run.network.kind == "batch_norm"
 
 

@@ -135,7 +135,10 @@ def has_two_layers(run: Run) -> bool:
 
 @cached_per_run
 def solution_of(run: Run) -> MatrixSolution:
-    """Return the solution for the data and the start of a run, in the time c t."""
+    """Return the solution for the data and the start of a run with `has_two_layers`; cached.
+
+    Its time is c t: t the time of the run, c = `curvature(run)`.
+    """
     network = run.network
     if isinstance(network, DeepLinear):
         W1, W2 = network.matrices(run.origin)
@@ -185,7 +188,7 @@ def mode_values(run: Run, t: Array) -> Array:
 
 
 def risk_values(run: Run, t: Array) -> Array:
-    """Return log10 of the risk, by the outputs on the training data.
+    """Return log10 of the risk (1/2n) sum_i (f(x_i) - y_i)^2 along the matrix solution.
 
     Parameters
     ----------

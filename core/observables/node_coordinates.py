@@ -60,7 +60,7 @@ def inner_columns(run: Run, U: Array, columns: Sequence[int]) -> Array:
 
 
 def plane(run: Run, index: int, columns: Sequence[int]) -> Array:
-    """Return |alpha_j| u_j at the flat parameters on some coordinates.
+    """Return |alpha_j| u_j at the flat parameters, projected on some coordinates.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ def norm_squared(run: Run, index: int) -> float:
 
 
 def distance(run: Run, index: int) -> float:
-    """Return |W - W(0)| of all physical parameters."""
+    """Return |W - W(0)| of all trained parameters, at the physical scale."""
     with np.errstate(over="ignore"):
         return float(np.linalg.norm(run.physical_parameters(index) - run.origin))
 
@@ -254,6 +254,7 @@ def _patterns_at_start(run: Run) -> NDArray[np.bool_]:
 
 
 def is_two_layer(run: Run) -> bool:
+    """Return True for f(x) = sum_j alpha_j phi(<u_j, x~>), in any parametrisation."""
     return isinstance(run.network, TwoLayer)
 
 

@@ -31,7 +31,7 @@ def has_norms(run: Run) -> bool:
 
 
 def blocks_at(run: Run, index: int) -> list[Array]:
-    """Return the parameters of a frame as blocks, with V in the coordinates of R^d.
+    """Return the flat parameters of a frame as blocks, with V in the coordinates of R^d.
 
     Parameters
     ----------

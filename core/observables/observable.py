@@ -108,7 +108,7 @@ class Observable:
     error: Callable[[Run, int], float] | None = None
 
     def value_at(self, run: Run, index: int) -> Any:
-        """Return the value at a frame.
+        """Return the value at a frame, memoised in the run; infinite values become NaN.
 
         Parameters
         ----------

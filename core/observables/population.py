@@ -151,7 +151,7 @@ def condition(run: Run) -> str:
 
 
 def online_rate(run: Run) -> float:
-    """Return eta = step d/batch of steps on fresh examples, whose squares add up; 0 for a flow."""
+    """Return the ODE's eta = step d/batch, 0 unless the dynamics is SGD on fresh examples."""
     dynamics = run.experiment.dynamics
     if not isinstance(dynamics, StochasticGradientDescent) or not dynamics.fresh:
         return 0.0
@@ -159,7 +159,7 @@ def online_rate(run: Run) -> float:
 
 
 def noise(run: Run) -> float:
-    """Return the standard deviation of the noise of a teacher's targets."""
+    """Return the standard deviation of the noise of a teacher's targets; 0 without a teacher."""
     data = run.experiment.data
     return data.noise if isinstance(data, RegressionData) else 0.0
 
@@ -237,7 +237,7 @@ def solve(start: FlowState, until: float) -> Solution:
 
 @cached_per_run
 def solution(run: Run) -> Solution:
-    """Return the solution of the ODE from the start of a run."""
+    """Return the solution of the ODE from the start of a run, to just beyond its planned end."""
     start = teacher(run).order_parameters(*weights(run, run.origin), online_rate(run), noise(run))
     until = 10.0 ** float(run.experiment.dynamics.until_log10_time)
     step = getattr(run.experiment.dynamics, "step", None) or 0.0
@@ -275,6 +275,7 @@ def ode_log10_risk(run: Run, t: Array) -> Array:
     Returns
     -------
     array (T,)
+        -inf where the risk is 0; NaN beyond the end of the solution.
     """
     with np.errstate(divide="ignore"):
         return np.asarray(np.log10(ode_risk(run, t)))
@@ -293,6 +294,7 @@ def ode_overlap(run: Run, t: Array) -> Array:
     Returns
     -------
     array (T,)
+        NaN beyond the end of the solution.
     """
     return solution(run).trace(lambda state: state.overlap(), t)
 

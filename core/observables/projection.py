@@ -192,7 +192,7 @@ class Projection:
         return np.asarray(x @ self.rows.T)
 
     def weights(self, index: int) -> Array:
-        """Return |alpha_j| u_j at the flat parameters of a frame.
+        """Return |alpha_j| u_j on the plane, at the flat parameters of a frame, without biases.
 
         Parameters
         ----------
@@ -207,9 +207,9 @@ class Projection:
         return np.asarray(np.abs(s)[:, None] * self._inner(U))
 
     def directions(self, index: int) -> Array:
-        """Return u_j/|u_j| at a frame.
+        """Return v_j/|v_j| at a frame, v_j the neuron's inner weights without its bias.
 
-        |u_j| is over all d coordinates: a component across the plane shortens the projection.
+        |v_j| is over all d coordinates: a component across the plane shortens the projection.
 
         Parameters
         ----------

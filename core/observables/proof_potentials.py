@@ -20,7 +20,7 @@ def cone_potential(run: Run, index: int) -> float:
     """Return Phi = (1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|; -inf if a cone has no neuron.
 
     phi_kj = clip to [0, 1] of sgn(alpha_k) a_j relu(<v_j, beta_k>) - (1 - eps) |a_j| |v_j|, as the
-    proof uses it, at the physical scale.
+    proof uses it, at the physical scale. For runs with `has_cone_potential`.
     """
     return 0.25 * float(np.abs(_features_of(run)[0]) @ _log_sums(run, index))
 
@@ -98,7 +98,8 @@ def matched_nodes(run: Run) -> Array:
 def scalar_potential(run: Run, index: int) -> float:
     """Return Phi = (1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2) at the physical scale.
 
-    a_k and b_k are those of the neuron that matches beta_k.
+    a_k and b_k are those of the neuron that matches beta_k (`matched_nodes`). For runs with
+    `has_scalar_potential`.
     """
     parts, nodes = run.network.unpack(run.parameters(index)), matched_nodes(run)
     squares = parts["a"][nodes] ** 2 + parts["b"][nodes] ** 2
@@ -113,7 +114,7 @@ def has_scalar_potential(run: Run) -> bool:
 
 
 class Reference(NamedTuple):
-    """Unit reference directions of a and c joined, (2 m,), r = R/8 and al = R^2 / R_V^2."""
+    """Directions of a and of c, each of length 1, joined (2 m,); r = R/8 and al = R^2 / R_V^2."""
 
     direction: Array
     r: float
@@ -151,7 +152,10 @@ def batch_norm_reference(run: Run) -> Reference | None:
 
 
 def batch_norm_potential(run: Run, index: int) -> float:
-    """Return |U_t - Ub|^2 - |U_0 - Ub|^2 + al |V_t - V_0|^2, U = (a, c), Ub = U_0 + r Ubar."""
+    """Return |U_t - Ub|^2 - |U_0 - Ub|^2 + al |V_t - V_0|^2, U = (a, c), Ub = U_0 + r Ubar.
+
+    r, al and Ubar are those of `batch_norm_reference`; NaN if that is None.
+    """
     reference = batch_norm_reference(run)
     if reference is None:
         return float("nan")

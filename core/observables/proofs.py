@@ -211,9 +211,9 @@ def _integrate_in_rho(run: Run, ends: tuple[int, int], margins: list[float]) -> 
 
 
 def has_perceptron_sum(run: Run) -> bool:
-    """Return True for flow, full-batch descent, and sgd on the training examples, without l2.
+    """Return True for flow, full-batch descent, and SGD on the training examples.
 
-    The run must be known from t = 0.
+    Without a penalty, for two classes, from t = 0; a flow needs a homogeneous network.
     """
     dynamics = run.experiment.dynamics
     is_known = isinstance(dynamics, GradientDescent | GradientFlow) or (
@@ -227,7 +227,7 @@ def has_perceptron_sum(run: Run) -> bool:
 
 
 def loss_ratio(run: Run, index: int) -> float:
-    """Return max over i, j of l'(p_i) / l'(p_j)."""
+    """Return max over i, j of l'(p_i) / l'(p_j); inf beyond float64."""
     slopes = log_slopes(run, index)
     with np.errstate(over="ignore"):
         return float(np.exp(slopes.max() - slopes.min()))

@@ -92,7 +92,8 @@ def eigenvalues(run: Run, index: int) -> Array:
     Returns
     -------
     array (2, 3)
-        Eigenvalues, decreasing; bounds.
+        Eigenvalues, decreasing; bounds. NaN where `has_sharpness` is False, for parameters that are
+        not finite, and where the Hessian has no further eigenvalue.
     """
     return _largest_eigenvalues(run, index, COUNT)
 
@@ -111,7 +112,7 @@ def top_value(run: Run, index: int) -> Array:
     Returns
     -------
     array (2, 1)
-        Eigenvalue; bound.
+        Eigenvalue; bound. NaN as those of `eigenvalues`.
     """
     return _largest_eigenvalues(run, index, 1)
 
@@ -155,7 +156,7 @@ def stability(run: Run, index: int) -> float:
     """Return eta S/2: along the top vector a step multiplies by 1 - eta S, or -1 if this is 1.
 
     For other optimisers S, or Adam's preconditioned sharpness, over the edge of their steps on a
-    quadratic.
+    quadratic. NaN where `has_stability` is False.
     """
     S = preconditioned_value(run, index) if has_moments(run) else largest(run, index)
     return inverse_edge(run, index) * S

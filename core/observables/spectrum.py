@@ -64,7 +64,8 @@ def flat_spectrum(run: Run, index: int) -> Array:
     Returns
     -------
     array (LEADING + 1,)
-        (|V|_F, sigma_1, sigma_2, ...), sigma decreasing; 0 below rounding of the largest.
+        (|V|_F, sigma_1, sigma_2, ...), sigma decreasing; 0 below rounding of the largest, and
+        beyond the rank. NaN if V is not finite.
     """
     V = run.network.directions(run.parameters(index))
     largest = float(np.abs(V).max()) or 1.0  # its square may underflow or overflow
@@ -192,7 +193,8 @@ def trajectory_rank(run: Run, index: int) -> float:
     They are taken at frames 0, s, 2s, ... before it and at the frame itself, s = ceil(T / 64), as
     the rows of a matrix; its squared singular values are the eigenvalues of the matrix of inner
     products. A row has m d entries: inner products of displacements are sums over neurons, which
-    the row-space form preserves. Those of a continued run begin at t = 0.
+    the row-space form preserves. Those of a continued run begin at t = 0. NaN before V
+    has moved, and if a displacement is not finite.
     """
     run, index = run.whole_run, run.whole_run.frames_before - run.frames_before + index
     before = _moments(run, -(-index // _stride(run)))

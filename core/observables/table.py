@@ -129,9 +129,22 @@ def parameter_columns(run: Run) -> Columns:
     """Return x, y and the parameters: trained ones with the frame axis first, others without it.
 
     Trained parameters are at the physical scale, those of a row-space run in R^d. Where e^rho
-    overflows they are infinite, and columns `theta_*` and `rho` are added.
+    overflows they are infinite, and columns `theta_*` (the flat parameters) and `rho` are added.
 
-    Raises InputError if they are too large for one file.
+    Parameters
+    ----------
+    run : Run
+        Open run.
+
+    Returns
+    -------
+    dict of str to array
+        x (n, d), y (n,), trained parameters (T, ...) by name, and fixed ones without the axis T.
+
+    Raises
+    ------
+    InputError
+        The parameters are too large for one file.
     """
     _check_size(run)
     rho = np.asarray(run.rho[: run.frames], dtype=np.float64)

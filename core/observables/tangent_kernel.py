@@ -122,7 +122,7 @@ def centre(K: Array) -> Array:
 
 
 def effective_rank_of(K: Array) -> float:
-    """Return (tr K)^2 / |K|_F^2: 1 for one direction, n for a multiple of the identity."""
+    """Return (tr K)^2 / |K|_F^2: 1 for one direction, n for a multiple of I; NaN where K = 0."""
     K = _to_unit_entries(K)
     squared = float(np.sum(K * K))
     return float(np.trace(K)) ** 2 / squared if squared > 0.0 else float("nan")
@@ -131,7 +131,7 @@ def effective_rank_of(K: Array) -> float:
 def distance_of(K: Array, other: Array) -> float:
     """Return 1 - <K, K'>/(|K|_F |K'|_F), by the difference of the unit matrices.
 
-    1 - cosine would lose all digits of a small distance to rounding.
+    1 - cosine would lose all digits of a small distance to rounding. NaN if one of them is 0.
     """
     K, other = _to_unit_entries(K), _to_unit_entries(other)
     sizes = float(np.linalg.norm(K)), float(np.linalg.norm(other))

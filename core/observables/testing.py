@@ -269,7 +269,10 @@ def _network_inputs(run: Run) -> tuple[Array, Array | None] | None:
 
 @cached_per_frame
 def test_values(run: Run, index: int) -> TestValues:
-    """Return test error and test loss of a frame; NaN without test points."""
+    """Return test error, test loss and test risk of a frame; NaN without test points.
+
+    Test loss and risk have a meaning for squared losses only.
+    """
     points = points_of(run)
     if points is None or why_no_output(run.experiment.network):
         return NOTHING
@@ -314,13 +317,14 @@ def loss_on_test(run: Run, index: int) -> float:
 
 
 def risk_on_test(run: Run, index: int) -> float:
-    """Return the test risk of a least-squares loss; NaN for other losses."""
+    """Return the test risk, with the factor of the run's least-squares loss; NaN for others."""
     if not isinstance(run.loss, LeastSquares):
         return float("nan")
     return 2.0 * run.loss.factor * test_values(run, index).risk
 
 
 def is_squared(run: Run) -> bool:
+    """Return True for the loss "squared" alone, not for least squares or mse."""
     return run.loss.kind == "squared"
 
 

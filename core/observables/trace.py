@@ -23,7 +23,7 @@ MOST_EXAMPLES = 1_500  # of which the whole tangent kernel is cheaper than a gra
 
 
 def squared_slopes(run: Run, flat: Array) -> float:
-    """Return sum_i tr(J_i' H_i J_i) at flat parameters, J_i (k, size) and H_i (k, k)."""
+    """Return sum_i tr(J_i' H_i J_i) at parameters `flat`: J_i (k, size) of f, H_i (k, k) of l."""
     network, inputs, y = run.network, run.inputs, run.dataset.y
     f = run.problem.outputs(flat)
     units = [np.ones_like(f)]
@@ -68,7 +68,10 @@ def has_least_trace(run: Run) -> bool:
 
 @cached_per_run
 def find_least_trace(run: Run) -> float:
-    """Return 2 (tr S beta'S beta)^(1/2), S = X'X/n and beta a minimiser of the risk."""
+    """Return 2 (tr S beta'S beta)^(1/2), S = X'X/n and beta a minimiser of the risk.
+
+    For runs with `has_least_trace`.
+    """
     x, y = run.inputs, run.dataset.y
     fitted = x @ np.linalg.lstsq(x, y, rcond=None)[0]
     return 2.0 * float(np.linalg.norm(x)) * float(np.linalg.norm(fitted)) / y.size

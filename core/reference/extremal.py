@@ -256,7 +256,7 @@ def _lines(X: Array) -> Iterator[Array]:
 
 
 def _rays(X: Array) -> Iterator[Signs]:
-    """Yield the signs of all x_k along each line, both ways."""
+    """Yield the signs of <u, x_k>, (n,), for u along each line, both ways; some more than once."""
     for line in _lines(X):
         signs = _signs(X, line)
         yield signs
@@ -328,7 +328,10 @@ class _Kinks:
         return bool((-(self._rays @ D0) <= self._most + self._noise).all())
 
     def kind(self, D0: Array, value: float, d: int) -> str:
-        """Classify u with G(u) = value as a critical point of G on the unit sphere of R^d."""
+        """Return MAXIMUM, MINIMUM or SADDLE: u with G(u) = `value` on the unit sphere of R^d.
+
+        D0 (r,) is sum_k w_k phi'(<u, x_k>) x_k over the points that are not in B.
+        """
         h = self._rays @ D0 + self._bent
         flat = self._rank < d - 1 or bool((np.abs(h) <= self._noise).any())
         up = bool((h > self._noise).any()) or (flat and value < 0.0)

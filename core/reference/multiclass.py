@@ -213,7 +213,9 @@ def smoothed_polar(S: Array, share: float) -> tuple[Array, Array, Array]:
 
 
 def operator_margin(x: Array, y: Array, k: int, watch: CancelToken) -> Bracket:
-    """Return the bracket of gamma_op; both ends are proved up to rounding.
+    """Return the bracket of gamma_op, the largest margin of M x over |M|_op <= 1.
+
+    Both ends are proved up to rounding. After the time limit of `watch` the bracket is wider.
 
     Parameters
     ----------
@@ -229,7 +231,12 @@ def operator_margin(x: Array, y: Array, k: int, watch: CancelToken) -> Bracket:
     Returns
     -------
     Bracket
-        Certified bracket.
+        Certified; `zero_bracket` if no linear map separates the classes.
+
+    Raises
+    ------
+    CancelledError
+        `watch` was cancelled.
 
     Examples
     --------

@@ -63,7 +63,7 @@ class Cost:
 
     @property
     def bytes(self) -> int:
-        """Size of all run files."""
+        """Estimated size of all run files, in bytes."""
         return sum(group.bytes for group in self.groups)
 
     @property

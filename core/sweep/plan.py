@@ -394,6 +394,6 @@ def recorded_row(task: Task, file: Path, seconds: float, *, is_known: bool = Fal
 
 
 def _is_foreign(file: Path) -> bool:
-    """Return True if a file is neither a database nor empty."""
+    """Return True if an existing file is neither a database nor empty."""
     with file.open("rb") as opened:
         return opened.read(15) not in (b"", b"SQLite format 3")

@@ -306,6 +306,7 @@ class NumberCheck:
 
 
 def _is_same(number: float, own: float) -> bool:
+    """Return True if two numbers agree to the relative error `SAME`."""
     return math.isclose(number, own, rel_tol=SAME)
 
 

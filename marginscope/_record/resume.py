@@ -189,7 +189,10 @@ def with_titles(options: Options, recording: FoundRecording) -> Options:
 
 
 def _differences(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each setting that differs, unless it is free to change."""
+    """Yield a text for each setting that differs and is not in `FREE`.
+
+    Nothing of networks of two kinds, whose settings are not comparable.
+    """
     for section in SECTIONS:
         before, now = earlier.get(section, {}), later.get(section, {})
         if before.get("kind") != now.get("kind") and section == "network":

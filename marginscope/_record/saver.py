@@ -321,7 +321,10 @@ class Saver:
             self._change.notify_all()
 
     def _step(self) -> bool:
-        """Write the pending frames; return False after the last."""
+        """Wait for frames and write them, into another file if this one is lost.
+
+        Return False after the last.
+        """
         with self._change:
             self._change.wait_for(self._has_work)
             self._change.wait_for(self._is_urgent, PATIENCE_S)

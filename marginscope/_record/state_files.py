@@ -202,6 +202,7 @@ class NpzArrays(FileArrays):
         return values.reshape(shape, order="F" if fortran else "C")
 
     def _shape(self, name: str) -> tuple[tuple[int, ...], bool]:
+        """Return an array's shape, and True if its numbers are floats, from its header alone."""
         with self._open(name) as file:
             shape, _, dtype = _read_header(file, name)
             return shape, dtype.kind == "f"

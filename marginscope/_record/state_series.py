@@ -157,7 +157,10 @@ def _by_prefixes(
 
 
 def _has_layers(state: Any, names: Mapping[str, Name | None], sizes: Sizes) -> bool:
-    """Return True if V is directly in a state, or in a part of it."""
+    """Return True if V is directly in a state, or in a part of it.
+
+    Without a name of V, True if layers of these sizes are found in the state.
+    """
     V = names["V"]
     if V is None:
         try:

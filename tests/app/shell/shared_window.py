@@ -367,7 +367,7 @@ class SharedWindow:
         settle(program)
         program.actions["compare"].trigger()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(TourController, "_has_figure_1", lambda _controller: True)
+            patch.setattr(TourController, "_has_only_figure_1", lambda _controller: True)
             program.tour.start()
             program.tour.stop()
         program.display.update_intent(

@@ -170,9 +170,9 @@ def test_runs_that_come_while_it_is_open_leave_the_choice_alone(
     palette = opened(program, qtbot)
     typed(palette, "o")
     QTest.keyClick(palette.line, Key.Key_Down)
-    there = palette.present()
+    there = palette.chosen_entry
     program.commands._on_listed(replace(program.commands._listing or Listing()))
-    assert palette.present() == there
+    assert palette.chosen_entry == there
     QTest.keyClick(palette.line, Key.Key_Escape)
 
 

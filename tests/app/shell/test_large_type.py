@@ -127,7 +127,7 @@ def test_nothing_is_cut(
     program.window.resize(1280, 800)
     scene = program.scenes.scene
     form = program.window.form.edits
-    monkeypatch.setattr(TourController, "_has_figure_1", lambda _controller: True)
+    monkeypatch.setattr(TourController, "_has_only_figure_1", lambda _controller: True)
     with subtests.test("window"):
         check_window(program, points, qtbot)
     for keys in DIALOGS if points in OF_DIALOGS else ():

@@ -22,7 +22,7 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def program(program: Marginscope, monkeypatch: pytest.MonkeyPatch) -> Marginscope:
     """Return the shared window, whose small study stands for Figure 1."""
-    monkeypatch.setattr(TourController, "_has_figure_1", lambda _controller: True)
+    monkeypatch.setattr(TourController, "_has_only_figure_1", lambda _controller: True)
     return program
 
 
