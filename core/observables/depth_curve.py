@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 PANEL = 0.5  # length of an interval of x
-LAST = 40.0  # a differs from its limit by e^-40 of it there
+LAST = 40.0  # x where a > 0 differs from a limit s > 0 by e^-40 of it
 NEWTON = 8  # more steps than any panel needs
 
 
@@ -67,7 +67,9 @@ class DepthCurve:
         edges = [float(x)]
         # The integrand is singular at x = 0 for starts above the target, and for s < 0.
         singular = s < 0.0 or start > s
-        while edges[-1] < LAST:
+        # For s < 0 the limit is 0, and the decay counts from the start, however small that is.
+        last = LAST if s > 0.0 else edges[0] + LAST
+        while edges[-1] < last:
             edges.append(edges[-1] + (min(PANEL, edges[-1]) if singular else PANEL))
         depth_curve = cls(s, start, depth, np.array(edges), np.zeros(len(edges)))
         parts = depth_curve._time_between(depth_curve.edges[:-1], depth_curve.edges[1:])

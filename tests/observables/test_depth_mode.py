@@ -43,6 +43,13 @@ def test_two_layers_are_saxes() -> None:
         assert np.allclose(found, saxe_curve(t, s, start), rtol=1e-12, atol=0)
 
 
+def test_tiny_starts_decay_from_a_target_of_the_other_sign() -> None:
+    t = np.linspace(0.0, 15.0, 31)
+    for start in (1e-3, 1e-17, 1e-20, 1e-200):
+        found = DepthCurve.from_start(-1.0, start, 2).values(t)
+        assert np.allclose(found, saxe_curve(t, -1.0, start), rtol=1e-9, atol=0)
+
+
 def test_four_layers_have_a_closed_form() -> None:
     """t = (F(b) - F(b_0))/4, b = sqrt a."""
     for s, start in ((3.0, 1e-3), (0.5, 1e-9), (1.0, 0.9)):
