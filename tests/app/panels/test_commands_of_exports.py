@@ -224,7 +224,7 @@ def test_a_preview_is_drawn_after_each_change_and_says_its_size(
     dialog = controller.dialog
     for box in (*list(dialog.form.panels.values())[1:], dialog.form.caption):
         QTest.keyClick(box, Qt.Key.Key_Space)
-    for steps, said in ((1, "85 \u00d7"), (5, "120 \u00d7")):
+    for steps, said in ((1, "85 \u00d7"), (5, "600 \u00d7")):  # custom sizes start from the poster
         dialog.form.size_choice.setFocus()
         for _ in range(steps):
             QTest.keyClick(dialog.form.size_choice, Qt.Key.Key_Down)
