@@ -13,7 +13,7 @@ QToolTip { color: @foreground; background: @background; border: 1px solid @line;
 QLabel[quiet="true"] { color: @muted; }
 QLabel[quiet="true"]:disabled { color: @disabled; }
 QLabel[edited="true"] { color: @accent; }
-QLabel[problem="true"] { color: @danger; }
+QLabel[problem="true"], ProblemLine { color: @danger; }
 QLabel[heading="true"], ElidedLabel[heading="true"] { color: @foreground; font-weight: 600; }
 
 QLineEdit, QAbstractSpinBox, QComboBox {

@@ -15,10 +15,11 @@ from app.style import panel_width, small
 from app.training.fields import VARIED, in_words, key_in, section_of_key
 from app.training.form_search import FormSearch
 from app.training.kind_choice import KindChoice
+from app.training.problem_line import ProblemLine, WrongValue
 from app.training.section_form import SectionForm
 from app.training.study_edits import EditOutcome, Edits, StudyEdits
 from app.widgets.inputs import push_button, set_property
-from app.widgets.labels import ElidedLabel, plain_tip, problem_label, quiet_label
+from app.widgets.labels import ElidedLabel, plain_tip, quiet_label
 from app.widgets.layouts import add_all, fill_scrolled, space
 from core.studies.changes import is_modified, origin_of
 from core.studies.study import Study
@@ -62,7 +63,10 @@ class BranchLine(QWidget):
 
 @final
 class ExperimentForm(QWidget):
-    """Editor of a copy of a study. Wrong values are marked in place, and nothing is lost."""
+    """Editor of a copy of a study. Wrong values are marked in place, and nothing is lost.
+
+    The sentences on them are in the fixed bottom part, where they move no control.
+    """
 
     drawing_requested = Signal()  # the user wants to draw the data
     preview_requested = Signal()  # the user wants to see the data of a file
@@ -77,17 +81,17 @@ class ExperimentForm(QWidget):
         self._before: QWidget | None = None  # widget before the first field in the Tab order
         self._outcome = EditOutcome(None, {})
         self._finding = ("", "", "")  # key, note and problem of the file named by a setting
+        self._refusal: dict[str, str] = {}  # key and sentence of a value that Run refused
         self.branch = BranchLine(self)  # first, as in the Tab order
         self.search = FormSearch(self)
         self.search.changed.connect(self._show_problems)
         self.search.accepted.connect(self._on_search_accepted)
         self._content = content = QWidget(self)
         column = space(QVBoxLayout(content), (16, 8, 4, 16), 16)
-        self.problem = problem_label(content)
         self.nothing = quiet_label(NOTHING_FOUND, content, wrap=True)
         self.nothing.hide()
         self.sections = {name: SectionForm(name, content) for name in (VARIED, *SECTIONS)}
-        add_all(column, self.problem, self.nothing, *self.sections.values(), 1)
+        add_all(column, self.nothing, *self.sections.values(), 1)
         for section in self.sections.values():
             section.text_edited.connect(self._on_edited)
             section.restored.connect(self._on_restored)
@@ -109,7 +113,7 @@ class ExperimentForm(QWidget):
             part.setEnabled(False)
 
     def _foot(self) -> QVBoxLayout:
-        """Return the fixed bottom part: the changes, the estimate of Run, and Run."""
+        """Return the fixed bottom part: the changes, the estimate or a problem, and Run."""
         self.modified = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         self.reset = push_button("Reset", self, "Restore the settings of the study")
         self.reset.setProperty("line", True)
@@ -120,11 +124,15 @@ class ExperimentForm(QWidget):
         self.scale = quiet_label("", self, wrap=True)
         self.scale.setFont(small(self.scale.font()))
         self.scale.setMinimumHeight(COST_LINES * self.scale.fontMetrics().lineSpacing())
+        self.problem = ProblemLine(COST_LINES, self)  # in place of the estimate
+        self.problem.led_to.connect(self._go_to)
         self.run = push_button("Run", self, "Train these settings from the start")
         self.run.setProperty("primary", True)
         self.run.clicked.connect(self._on_submitted)
         line = add_all(space(QHBoxLayout(), spacing=8), (self.modified, 1), self.reset)
-        below = add_all(space(QHBoxLayout(), spacing=8), (self.scale, 1), self.run)
+        below = add_all(
+            space(QHBoxLayout(), spacing=8), (self.scale, 1), (self.problem, 1), self.run
+        )
         # Not by margins: under a style sheet Qt 6.11.3 sets those of a label to 0.
         return add_all(space(QVBoxLayout(), (16, 4, 16, 8), 2), line, below)
 
@@ -176,6 +184,7 @@ class ExperimentForm(QWidget):
             self.search.clear()
         self._edits = StudyEdits.from_edits(edits)
         self._kinds = KindChoice(self._edits)
+        self._refusal = {}
         self._outcome = self._edits.outcome()
         self._content.setEnabled(True)
         self.run.setEnabled(True)
@@ -201,7 +210,14 @@ class ExperimentForm(QWidget):
         self._show_problems()
         # Qt's Tab order is that of creation, in which rebuilt rows would be last.
         controls = [item for section in self.sections.values() for item in section.controls()]
-        controls = [self.search.line, self.search.only, *controls, self.reset, self.run]
+        controls = [
+            self.search.line,
+            self.search.only,
+            *controls,
+            self.reset,
+            self.problem,
+            self.run,
+        ]
         if self._before is not None:
             controls.insert(0, self._before)
         for before, after in pairwise(controls):
@@ -213,19 +229,28 @@ class ExperimentForm(QWidget):
         key, note, problem = self._finding
         problems = {key: in_words(problem)} if problem else {}
         problems |= {key: in_words(text) for key, text in self._outcome.problems.items()}
-        study = self._outcome.study
-        notes = {} if study is None else {key: note, **self._edits.notes(study)}
+        problems |= self._refusal
+        study, field = self._outcome.study, self._edits.field(key) if key else None
+        notes = {key: note} if note and study is not None else {}
+        notes |= {} if study is None else self._edits.notes(study)
         notes |= self._kinds.notes() if self._kinds is not None else {}
+        waiting = key if field is not None and self._edits.text(field) else ""
         changed = self._edits.changed_keys()
         for section in self.sections.values():
             section.set_changed(changed)
             section.set_filter(self.search.filter)
             section.show_problems(problems, self._edits)
-            section.show_notes(notes)
+            section.show_notes(notes, study is not None, waiting)
         self.nothing.setVisible(all(one.isHidden() for one in self.sections.values()))
         self._show_changes(study, len(changed))
-        self.problem.setText(problems.get("", ""))
-        self.problem.setVisible("" in problems)
+        self._show_wrong_values(problems.get("", ""))
+
+    def _show_wrong_values(self, of_study: str) -> None:
+        """Show the sentences on the wrong values, in place of the estimate of Run."""
+        values = [WrongValue(of_study, None)] if of_study else []
+        values += [one for section in self.sections.values() for one in section.wrong_values()]
+        self.scale.setVisible(not values)
+        self.problem.show_values(values)
 
     def _show_changes(self, study: Study | None, count: int) -> None:
         """Show how many settings differ from those of the study."""
@@ -258,16 +283,18 @@ class ExperimentForm(QWidget):
         key = key_in(sentence)
         if self._edits is None or not key or self._edits.field(key) is None:
             return
-        self.sections[section_of_key(key)].show_problems({key: in_words(sentence)}, self._edits)
+        self._refusal = {key: in_words(sentence)}
+        self._show_problems()
         self._show_first_problem()
 
     def _show_first_problem(self) -> None:
-        for section in self.sections.values():
-            for row in section.rows:
-                if row.problem.text():
-                    row.control.setFocus()
-                    self._scroll.ensureWidgetVisible(row.problem)
-                    return
+        values = [one for section in self.sections.values() for one in section.wrong_values()]
+        if values and values[0].control is not None:
+            self._go_to(values[0].control)
+
+    def _go_to(self, control: QWidget) -> None:
+        control.setFocus()
+        self._scroll.ensureWidgetVisible(control)
 
     # ------------------------------------------------------------------------------- editing
 
@@ -283,6 +310,7 @@ class ExperimentForm(QWidget):
 
     def _after_edit(self, key: str) -> None:
         assert self._edits is not None
+        self._refusal = {}
         self._outcome = self._edits.outcome()
         for row in self.sections[section_of_key(key)].rows:
             # Only this row: other rows may be half typed.
@@ -310,6 +338,7 @@ class ExperimentForm(QWidget):
 
     def _show_outcome(self) -> None:
         assert self._edits is not None
+        self._refusal = {}
         self._outcome = self._edits.outcome()
         self._show_all()
         self.changed.emit()
@@ -329,8 +358,7 @@ class ExperimentForm(QWidget):
         for section in self.sections.values():
             for row in section.rows:
                 if row.is_shown and not section.isHidden():
-                    row.control.setFocus()
-                    self._scroll.ensureWidgetVisible(row.control)
+                    self._go_to(row.control)
                     return
 
     def _on_submitted(self) -> None:

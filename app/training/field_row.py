@@ -1,4 +1,8 @@
-"""Row of the form: a label, a control, a mark of a change, a note and a problem."""
+"""Row of the form: a label, a control, a mark of a change, and a note.
+
+The sentence on a wrong value is in the form's ProblemLine and in the control's tooltip: a label
+below the control would move the rows below it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 
 from app.training.fields import PATHS, Field
 from app.widgets.inputs import ChoiceBox, ValueEdit, line_height, set_property
-from app.widgets.labels import plain_tip, problem_label, quiet_label, show_short
+from app.widgets.labels import plain_tip, quiet_label, show_short
 from core.data.files import DATA_FILTER
 
 MOST_LETTERS = 1_000_000
@@ -49,7 +53,8 @@ class FieldRow(QObject):
         self.label = quiet_label(field.label, parent)
         self.note = quiet_label("", parent, wrap=True)
         self.note.hide()
-        self.problem = problem_label(parent)
+        self.problem = ""  # sentence on the wrong value
+        self._described = ""  # note that holds for the present text
         self.control: ValueEdit | ChoiceBox
         if field.choices:
             self.control = self._choice(parent)
@@ -57,11 +62,11 @@ class FieldRow(QObject):
             self.control = self._line(parent, editable)
         self.control.setObjectName(field.key)
         self.control.setAccessibleName(field.label)
-        self.control.setAccessibleDescription(field.meaning)
         self.control.setEnabled(editable or field.read_only)
         self.label.setBuddy(self.control)
         for widget in (self.label, self.control):
             widget.setToolTip(plain_tip(field.explanation))
+        self._describe()
         self._words = f"{field.label} {field.explanation}".lower()
 
     def matches(self, words: Sequence[str]) -> bool:
@@ -123,25 +128,37 @@ class FieldRow(QObject):
     def show_note(self, note: str) -> None:
         """Show what the control's text does not, or nothing."""
         show_short(self.note, note)
+        self.note.setEnabled(True)
         self.note.setVisible(bool(note) and self.is_shown)
-        self.control.setAccessibleDescription(" ".join(filter(None, (self.field.meaning, note))))
+        self._described = note
+        self._describe()
+
+    def dim_note(self) -> None:
+        """Show that the note is of an earlier text, without moving the rows below it."""
+        self.note.setEnabled(False)
+        self._described = ""
+        self._describe()
 
     def show_problem(self, sentence: str) -> None:
         """Mark the value as wrong, or as right for an empty sentence."""
-        self.problem.setText(sentence)
-        self.problem.setVisible(bool(sentence) and self.is_shown)
+        self.problem = sentence
         set_property(self.control, "wrong", bool(sentence))
         # The problem first, and the meaning below: it is needed even more then.
         tips = (sentence, self.field.explanation)
         self.control.setToolTip(plain_tip("\n\n".join(filter(None, tips))))
+        self._describe()
+
+    def _describe(self) -> None:
+        """Give screen readers the problem, the meaning and the note."""
+        parts = (self.problem, self.field.meaning, self._described)
+        self.control.setAccessibleDescription(" ".join(filter(None, parts)))
 
     def set_shown(self, is_shown: bool) -> None:
         """Show or hide the row; a row with a wrong value is always shown."""
-        self.is_shown = is_shown or bool(self.problem.text())
+        self.is_shown = is_shown or bool(self.problem)
         self.label.setVisible(self.is_shown)
         self.control.setVisible(self.is_shown)
         self.mark.setVisible(self.is_shown and bool(self.label.property("edited")))
-        self.problem.setVisible(self.is_shown and bool(self.problem.text()))
         self.note.setVisible(self.is_shown and bool(self.note.text()))
 
     # ------------------------------------------------------------------------------- editing

@@ -47,9 +47,12 @@ class FormSearch(QWidget):
         self.line.textChanged.connect(self.changed)
         self.line.accepted.connect(self._on_accepted)
         self.line.focus_left.connect(self.line.clear)
-        self.only = push_button("Changed", self, CHANGED_TIP)
+        self.only = push_button("Changed (99)", self, CHANGED_TIP)
         self.only.setCheckable(True)
         self.only.setProperty("toggle", True)
+        self.only.ensurePolished()
+        self.only.setMinimumWidth(self.only.sizeHint().width())  # a count moves nothing
+        self.only.setText("Changed")
         self.only.setEnabled(False)
         self.only.toggled.connect(self.changed)
         add_all(space(QHBoxLayout(self), (16, 8, 12, 0), 8), (self.line, 1), self.only)

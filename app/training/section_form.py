@@ -16,9 +16,17 @@ from PySide6.QtWidgets import QGridLayout, QPushButton, QWidget
 from app.training.field_row import MARK_WIDTH, FieldRow, ResetMark
 from app.training.fields import VARIED, section_of
 from app.training.form_search import NO_FILTER, RowFilter
+from app.training.problem_line import WrongValue
 from app.training.study_edits import StudyEdits
-from app.widgets.inputs import ChoiceBox, ValueEdit, line_height, push_button, text_width
-from app.widgets.labels import ElidedLabel, plain_tip, problem_label, quiet_label, show_short
+from app.widgets.inputs import (
+    ChoiceBox,
+    ValueEdit,
+    line_height,
+    push_button,
+    set_property,
+    text_width,
+)
+from app.widgets.labels import ElidedLabel, plain_tip, quiet_label, show_short
 from app.widgets.layouts import space
 from core.plugins import origin
 from core.study_file.experiment import KINDS
@@ -29,7 +37,7 @@ SHOW_TIP = "Show the points, classes and norms read from the file"
 LABEL_WIDTH = 96
 BETWEEN, GAP = 8, 4
 CLOSED, OPEN = "\u25b8", "\u25be"  # triangles before a heading
-ROWS = 4  # grid rows per line: label, control if below its label, note, problem
+ROWS = 3  # grid rows per line: label, control if below its label, note
 
 
 @final
@@ -54,7 +62,7 @@ class SectionForm(QWidget):
         self._unfolded = False  # True if the advanced settings are shown
         self.folded = False  # True if all settings are hidden
         self._filter = NO_FILTER
-        self._tip = ""
+        self._tip = self._kinds_tip = ""
         self._changed: frozenset[str] = frozenset()
         self._grid = space(QGridLayout(self), spacing=(BETWEEN, GAP))
         self._grid.setColumnMinimumWidth(0, LABEL_WIDTH)
@@ -74,7 +82,7 @@ class SectionForm(QWidget):
         policy.setRetainSizeWhenHidden(True)  # otherwise the first mark would shift the controls
         self.mark.setSizePolicy(policy)
         self.mark.clicked.connect(self._on_kind_reset)
-        self.problem = problem_label(self)
+        self.problem = ""  # sentence on the kind
         self.kinds = self._make_kinds()
         self._wrapped: dict[QWidget, bool] = {}  # control -> True if it is below its label
         self.note = quiet_label("", self, wrap=True)  # effect of variants on the kind
@@ -82,7 +90,6 @@ class SectionForm(QWidget):
         self._grid.addWidget(self.summary, 0, 1)
         self._grid.addWidget(self.mark, 0, 2)
         self._grid.addWidget(self.note, 2, 1)
-        self._grid.addWidget(self.problem, 3, 0, 1, 2)
         self.draw = push_button("Draw data ...", self, DRAW_TIP)
         self.draw.clicked.connect(self.drawing_requested)
         self.preview = push_button("Show data ...", self, SHOW_TIP)
@@ -146,9 +153,12 @@ class SectionForm(QWidget):
 
     def show_problems(self, problems: Mapping[str, str], edits: StudyEdits) -> None:
         """Mark the wrong values, clear the others, and show the relevant rows."""
-        sentence = problems.get(f"{self.section}.kind", "")
-        self.problem.setText(sentence)
-        self.problem.setVisible(bool(sentence))
+        self.problem = problems.get(f"{self.section}.kind", "")
+        if self.kinds is not None:
+            set_property(self.kinds, "wrong", bool(self.problem))
+            self.kinds.setAccessibleDescription(self.problem)
+            tips = (self.problem, self._kinds_tip)
+            self.kinds.setToolTip(plain_tip("\n\n".join(filter(None, tips))))
         for row in self.rows:
             row.show_problem(problems.get(row.field.key, ""))
             row.show_change(row.field.key in self._changed)
@@ -177,12 +187,12 @@ class SectionForm(QWidget):
         fits = self.kinds is not None and self._names_kinds(row_filter.words)
         fits = fits and (changed or not row_filter.only_changed)
         has_rows = bool(self.rows) or self.kinds is not None
-        is_needed = fits or any(row.is_shown for row in self.rows) or bool(self.problem.text())
+        is_needed = fits or any(row.is_shown for row in self.rows) or bool(self.problem)
         self.setVisible(has_rows and (is_needed or not searched))
         open_ = searched or not self.folded
         self.heading.setText(f"{OPEN if open_ else CLOSED} {self._title}")
         self.heading.setAccessibleName(f"{self._title} settings{'' if open_ else ', folded'}")
-        by_kind = open_ or changed or bool(self.problem.text())
+        by_kind = open_ or changed or bool(self.problem)
         if self.kinds is not None:
             self.kinds.setVisible(by_kind)
         self.summary.setVisible(not open_ and (self.kinds is None or not by_kind))
@@ -207,13 +217,23 @@ class SectionForm(QWidget):
         ]
         return ", ".join((*kind, *values))
 
-    def show_notes(self, notes: Mapping[str, str]) -> None:
-        """Show beside the fields what their texts do not."""
+    def show_notes(self, notes: Mapping[str, str], has_study: bool, waiting: str) -> None:
+        """Show beside the fields what their texts do not.
+
+        Without a study, or at the field whose file is `waiting` to be read, earlier notes stay,
+        dimmed, so that nothing moves.
+        """
         own = notes.get(f"{self.section}.kind", "")
-        show_short(self.note, own)
-        self.note.setVisible(bool(own))
+        self.note.setEnabled(bool(own))
+        if own or has_study:
+            show_short(self.note, own)
+            self.note.setVisible(bool(own))
         for row in self.rows:
-            row.show_note(notes.get(row.field.key, ""))
+            key = row.field.key
+            if key in notes or (has_study and key != waiting):
+                row.show_note(notes.get(key, ""))
+            else:
+                row.dim_note()
 
     def _show_kind(self, edits: StudyEdits) -> None:
         if self.section == VARIED:
@@ -231,7 +251,7 @@ class SectionForm(QWidget):
             if self.kinds.findData(ident) < 0:
                 self.kinds.addItem(", ".join(kind_words(self.section, one) for one in kinds), ident)
             self.kinds.setCurrentIndex(self.kinds.findData(ident))
-        self.kinds.setToolTip(plain_tip(f"{title}\n{self.section}.kind = {ident}"))
+        self._kinds_tip = f"{title}\n{self.section}.kind = {ident}"
 
     def show_reasons(self, reasons: Mapping[str, str]) -> None:
         """Enable the kinds that fit the other settings; give the reasons for the others."""
@@ -258,7 +278,6 @@ class SectionForm(QWidget):
         self.rows.append(row)
         place = ROWS * len(self.rows)
         self._grid.addWidget(row.note, place + 2, 0, 1, 2)
-        self._grid.addWidget(row.problem, place + 3, 0, 1, 2)
         row.text_edited.connect(self.text_edited)
         row.restored.connect(self.restored)
         row.reset.connect(self.reset)
@@ -298,7 +317,7 @@ class SectionForm(QWidget):
         for row in self.rows:
             self._wrapped.pop(row.control, None)
             # Later: one of them may be emitting the signal handled here. Hidden until then.
-            for widget in (row.label, row.control, row.mark, row.note, row.problem):
+            for widget in (row.label, row.control, row.mark, row.note):
                 self._grid.removeWidget(widget)
                 widget.hide()
                 widget.deleteLater()
@@ -306,6 +325,11 @@ class SectionForm(QWidget):
         self.rows = []
         for button in (self.draw, self.preview, self.more):
             self._grid.removeWidget(button)
+
+    def wrong_values(self) -> list[WrongValue]:
+        """Return the sentences on the wrong values, with their controls, from above."""
+        values = [WrongValue(row.problem, row.control) for row in self.rows if row.problem]
+        return [WrongValue(self.problem, self.kinds), *values] if self.problem else values
 
     def controls(self) -> list[QWidget]:
         """Return all controls in Tab order."""

@@ -309,13 +309,16 @@ def check_wrong_value(form: ExperimentForm, key: str, text: str) -> None:
     enter(form, key, text)
     assert form.study() is None
     assert form.problems() == {key: sentence_of(key, text)}
-    label = row(form, key).problem
-    assert label.isVisible() and label.text() == in_words(form.problems()[key])
+    sentence, line = in_words(form.problems()[key]), form.problem
+    assert line.isVisible() and line.sentence() == row(form, key).problem == sentence
     assert control(form, key).property("wrong")
+    assert sentence in control(form, key).toolTip()
+    assert sentence in control(form, key).accessibleDescription()
     assert control(form, key).text() == text
     enter(form, key, original)
     assert form.study() == before
-    assert not label.isVisible() and not control(form, key).property("wrong")
+    assert not line.isVisible() and not control(form, key).property("wrong")
+    assert sentence not in control(form, key).accessibleDescription()
 
 
 def test_several_wrong_values_are_all_marked_and_nothing_is_lost(form: ExperimentForm) -> None:
@@ -349,7 +352,7 @@ def test_a_wrong_size_of_an_array_is_marked(form: ExperimentForm) -> None:
     enter(form, "data.d", "1000000")
     enter(form, "data.n", "100000")
     assert set(form.problems()) == {"data.n"}
-    assert "n * d = 1e+11" in row(form, "data.n").problem.text()
+    assert "n * d = 1e+11" in row(form, "data.n").problem
 
 
 def test_a_grid_too_large_to_check_whole_is_checked_along_its_axes(form: ExperimentForm) -> None:
@@ -481,7 +484,7 @@ def test_nothing_is_wider_than_the_panel(form: ExperimentForm) -> None:
     QApplication.processEvents()
     for section in form.sections.values():
         for item in section.rows:
-            for widget in (item.label, item.control, item.problem):
+            for widget in (item.label, item.control, item.note):
                 if widget.isVisible():
                     right = widget.mapTo(form, widget.rect().topRight()).x()
                     assert right <= 300 - 8, item.field.key
@@ -618,7 +621,7 @@ def check_refusal(form: ExperimentForm, kind: str, key: str, text: str, words: s
     assert list(form.problems()) == [key]
     section = key.partition(".")[0]
     whole = key.endswith(".kind")
-    label = form.sections[section].problem if whole else row(form, key).problem
-    assert label.isVisibleTo(form)
-    assert words in label.text()
-    assert not FOREIGN.search(label.text())
+    sentence = form.sections[section].problem if whole else row(form, key).problem
+    assert form.problem.isVisibleTo(form)
+    assert words in sentence == form.problem.sentence()
+    assert not FOREIGN.search(sentence)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.training.experiment_form import NOTHING_FOUND, ExperimentForm
+from app.training.field_row import ResetMark
 from core.studies.study import parse_study
 from core.study_file.experiment import KINDS
 from tests.app.panels.test_experiment_form import choose, control, enter, form, row, study_of
@@ -98,6 +100,91 @@ def test_marks_move_no_control(form: ExperimentForm) -> None:
     choose(form, "network.kind", "scalar")
     kinds = control(form, "network.kind")
     assert (control(form, "network.m").geometry(), kinds.geometry()) == places
+
+
+def places(form: ExperimentForm) -> dict[str, tuple[int, int, int, int]]:
+    """Return the rectangle in the form of every visible control and label."""
+    QApplication.processEvents()
+    found = {}
+    for number, widget in enumerate(form.findChildren(QWidget)):
+        if isinstance(widget, QLineEdit | QComboBox | QPushButton | QLabel) and widget.isVisible():
+            if widget in (form.scale, form.reset) or isinstance(widget, ResetMark):
+                continue
+            place = widget.mapTo(form, widget.rect().topLeft())
+            found[f"{number} {widget.objectName()}"] = (
+                place.x(),
+                place.y(),
+                widget.width(),
+                widget.height(),
+            )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "right"),
+    [
+        ("data.d", "x", "20"),
+        ("network.m", "0", "16"),
+        ("run.seed", "-1", "0"),
+        ("data.n", "=", "64"),
+    ],
+)
+def test_errors_move_no_control(form: ExperimentForm, key: str, text: str, right: str) -> None:
+    """A sentence below the field moved every row below it."""
+    form.show_size("About 2 MB on the disk; under a minute", ())
+    before = places(form)
+    assert len(before) > 20
+    enter(form, key, text)
+    assert form.problem.isVisible()
+    assert places(form) == before
+    enter(form, key, right)
+    assert not form.problem.isVisible()
+    assert places(form) == before
+
+
+def test_errors_leave_the_values_of_formulas_in_place_but_dimmed(form: ExperimentForm) -> None:
+    enter(form, "data.n", "= 3 * d")
+    note = row(form, "data.n").note
+    assert note.isVisible() and note.isEnabled() and note.text() == "= 60"
+    before = places(form)
+    enter(form, "data.d", "x")
+    assert note.text() == "= 60" and not note.isEnabled()
+    assert "60" not in control(form, "data.n").accessibleDescription()
+    assert places(form) == before
+    enter(form, "data.d", "20")
+    assert note.isEnabled() and "= 60" in control(form, "data.n").accessibleDescription()
+    assert places(form) == before
+
+
+def test_the_sentence_leads_to_its_field_and_on_to_the_next(form: ExperimentForm) -> None:
+    enter(form, "data.d", "x")
+    enter(form, "run.seed", "-1")
+    line = form.problem
+    assert line.sentence() == row(form, "run.seed").problem  # of the focused field
+    assert line.words() == f"2 wrong values. {line.sentence()}"
+    assert line.accessibleName() == line.words() and line.words() in line.toolTip()
+    form.search.line.setFocus()
+    QTest.mouseClick(line, LEFT)
+    assert QApplication.focusWidget() is control(form, "run.seed")
+    QTest.mouseClick(line, LEFT)
+    assert QApplication.focusWidget() is control(form, "data.d")
+    assert line.sentence() == row(form, "data.d").problem
+    line.setFocus()
+    QTest.keyClick(line, Key.Key_Space)
+    assert QApplication.focusWidget() is control(form, "data.d")
+
+
+def test_a_long_sentence_is_cut_within_its_lines_and_whole_in_the_tip(
+    form: ExperimentForm,
+) -> None:
+    path = "data/" + "a-long-folder/" * 12 + "points.csv"
+    form.show_finding("data.d", "", f"{path} is missing.")
+    lines = form.problem.shown_lines()
+    assert len(lines) == 3 and lines[-1].endswith("\u2026")
+    metrics = form.problem.fontMetrics()
+    assert all(metrics.horizontalAdvance(one) <= form.problem.width() + 1 for one in lines)
+    assert f"{path} is missing." in form.problem.toolTip()
+    assert f"{path} is missing." in control(form, "data.d").toolTip()
 
 
 def test_a_folded_section_is_summed_up_and_hides_nothing_changed_or_wrong(

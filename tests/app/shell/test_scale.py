@@ -76,7 +76,7 @@ def test_what_cannot_be_is_refused_at_the_field(program: Marginscope, qtbot: QtB
     pick(qtbot, program.window, "Experiment", "Run")
     said = "m = 1000000 and n = 1000000 take about 32.0 TB of memory, but this machine has 16.0 GB"
     assert program.window.bar.text == f"{said}; choose a smaller m or n."
-    assert row(program, "network.m").problem.text() == program.window.bar.text
+    assert row(program, "network.m").problem == program.window.bar.text
     assert box() is None
     assert [run.key for run in program.session] == before
     # Lowered, it is said no more, and can be trained.
@@ -84,7 +84,7 @@ def test_what_cannot_be_is_refused_at_the_field(program: Marginscope, qtbot: QtB
     type_into(program, "network.m", "8")
     qtbot.waitUntil(lambda: "under a minute" in words.text())
     assert not words.property("problem")
-    assert not row(program, "network.m").problem.text()
+    assert not row(program, "network.m").problem
     pick(qtbot, program.window, "Experiment", "Run")
     qtbot.waitUntil(lambda: [run.key for run in program.session] != before and trained(program))
 
