@@ -305,6 +305,10 @@ class CompareController(QObject):
 
     # -------------------------------------------------------------------------------- showing
 
+    def update_names(self) -> None:
+        """Name the compared runs again, after the user named some."""
+        self._on_computed()
+
     def _on_computed(self) -> None:
         if self._of is not None and self.model.runs:
             self._answer()

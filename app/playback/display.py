@@ -296,6 +296,14 @@ class DisplayController(QObject):
         for panel in self.panels_of(run):
             panel.set_heading(run.full_heading)
 
+    def update_own_names(self) -> None:
+        """Show the names that the user gave the open runs, after some may have changed."""
+        if self.session.update_own_names():
+            for run in self.session:
+                self.update_heading(run)
+            self.runs_changed.emit()
+            self.refresh()
+
     def set_waiting(self, words: str) -> None:
         """Set what runs that have not begun wait for, or ""."""
         for panel in self.panels:

@@ -301,6 +301,8 @@ class Components(QObject):
             part.message.connect(bar.show_message)
             part.status.connect(bar.show_notice)
         self.library.actions.runs_changed.connect(bar.show_notice)
+        for update in (self.display.update_own_names, self.compare.update_names):
+            self.library.librarian.operations_finished.connect(update)
         opening = (self.files, self.open_runs, self.following, self.branches, self.keeper)
         views = (self.playback, self.compare, self.scenes)
         for source in (*opening, *views, self.questions, self.drawing, self.cell_runs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -295,6 +295,20 @@ class Session:
         headings = headings_of([run.description for run in self._runs])
         for run, heading in zip(self._runs, headings, strict=True):
             run.heading = heading
+
+    def update_own_names(self) -> bool:
+        """Read the names that the user gave the open runs; return True if one has changed."""
+        from core.comparison.own_name import own_name_of
+
+        before = [run.description for run in self._runs]
+        for run in self._runs:
+            name = own_name_of(run.path)
+            if name != run.description.own_name:
+                run.description = replace(run.description, own_name=name)
+        changed = [run.description for run in self._runs] != before
+        if changed:
+            self._name()
+        return changed
 
     def clear(self) -> None:
         """Close all runs, pending ones too."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.comparison.names import RunDescription
+from core.comparison.own_name import own_name_of
 from core.runs import Run
 from core.runs.settings import known_settings
 from core.studies.tables import flatten_sections
@@ -13,12 +14,15 @@ from core.study_file.dynamics import RecordedLoop
 
 def describe(run: Run) -> RunDescription:
     """Return the facts that name a recorded run."""
-    settings, stem, lineage = _settings(run), run.path.stem, run.lineage
-    if lineage is None:
-        return RunDescription(settings, run.title, stem)
-    if not lineage.changes:
-        return RunDescription(settings, run.title, stem, continued=lineage.moment)
-    return RunDescription(settings, run.title, stem, lineage.heading)
+    lineage = run.lineage
+    return RunDescription(
+        _settings(run),
+        run.title,
+        run.path.stem,
+        branch=lineage.heading if lineage is not None and lineage.changes else "",
+        continued=lineage.moment if lineage is not None and not lineage.changes else "",
+        own_name=own_name_of(run.path),
+    )
 
 
 def _settings(run: Run) -> dict[str, Any]:

@@ -44,6 +44,7 @@ Settings = Mapping[str, Any]
 class RunDescription:
     """Facts that name a run: settings by dotted key, title, name of its file without suffix.
 
+    `own_name` is the name that the user gave the run, which replaces all others.
     `branch` is the change of a branch and its moment, `continued` the moment from which a run
     continues unchanged. Of the file's name only the keys count, which are those that its study
     varies, and the values that no setting contains: the name of a variant, and factors.
@@ -54,6 +55,7 @@ class RunDescription:
     stem: str = ""
     branch: str = ""
     continued: str = ""
+    own_name: str = ""
     values: Settings = field(init=False)
     keys: tuple[str, ...] = field(init=False)
 
@@ -159,7 +161,7 @@ def run_names(runs: Sequence[RunDescription]) -> list[str]:
 
     A branch is named by its change; a run that shares its settings with all branches beside it is
     the original, or continued. Runs whose settings do not differ are named by those that their
-    study varies, else by their title or width.
+    study varies, else by their title or width. A name given by the user replaces that of a run.
 
     >>> paths = ["a__network.m=16__run.seed=0", "a__network.m=16__run.seed=1"]
     >>> runs = [RunDescription({"network.m": 16, "run.seed": k}, "", paths[k]) for k in (0, 1)]
@@ -170,7 +172,8 @@ def run_names(runs: Sequence[RunDescription]) -> list[str]:
     alone = [run.branch if branches.count(run.branch) == 1 else "" for run in runs]
     roots = [run for run, branch in zip(runs, alone, strict=True) if not branch]
     words = iter(_add_lineage(runs, roots, _words(roots, branched=len(roots) < len(runs))))
-    return number_names(branch or next(words) or "run" for branch in alone)
+    names = [branch or next(words) or "run" for branch in alone]
+    return number_names(run.own_name or name for run, name in zip(runs, names, strict=True))
 
 
 def _add_lineage(

@@ -121,7 +121,10 @@ def _families(runs: Sequence[RunDescription]) -> list[str]:
     keys = [key for key in naming_keys(runs) if not is_seed(key)]
     if len({tuple(runs[k].texts.get(key, ABSENT) for key in keys) for k in each}) < len(each):
         keys = [key for key in plain if not key.endswith(CONTENT)]
-    names = number_names(runs[k].words(keys) or "run" for k in each)
+    alone = [runs[k].own_name if firsts.count(k) == 1 else "" for k in each]
+    names = number_names(
+        own or runs[k].words(keys) or "run" for own, k in zip(alone, each, strict=True)
+    )
     return [names[each.index(first)] for first in firsts]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.comparison.description import describe
 from core.comparison.names import WIDTH, run_names
-from core.figures.numbers import math_text
+from core.figures.numbers import math_text, math_words
 from core.figures.primitives import NO_BREAK, plain
 from core.numbers import time_text
 from core.runs import Run
@@ -68,10 +68,11 @@ def headings(runs: Sequence[Run]) -> tuple[str, ...]:
     """
     described = [describe(run) for run in runs]
     names = run_names(described)
-    if len(runs) == 1 and not described[0].keys:
+    if len(runs) == 1 and not (described[0].keys or described[0].own_name):
         names = [described[0].words([WIDTH])]
     return tuple(
-        symbol_words(name) + _ending_text(run) for name, run in zip(names, runs, strict=True)
+        (math_words(plain(name)) if one.own_name else symbol_words(name)) + _ending_text(run)
+        for one, name, run in zip(described, names, runs, strict=True)
     )
 
 
@@ -84,7 +85,8 @@ def _ending_text(run: Run) -> str:
 
 def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
     """Return what all runs have in common, and the last time shown, in words."""
-    in_heading = set(describe(runs[0]).keys or [WIDTH]) if len(runs) == 1 else ()
+    alone = describe(runs[0]) if len(runs) == 1 else None
+    in_heading = set(alone.keys or [WIDTH]) if alone is not None and not alone.own_name else ()
     values = fields(runs[0])
     shared = [fields(run) for run in runs]
     # Seeds do not apply to another program's loop.

@@ -20,11 +20,12 @@ from typing import TypeVar, final
 
 from pydantic import TypeAdapter
 
+from core.comparison.own_name import MOST_BYTES
+from core.comparison.own_name import SUFFIX as NOTES
 from core.errors import InputError
 from core.files import set_aside
 from core.library.entry import RunNotes, RunSummary
-from core.library.run_notes import MOST_BYTES, about_text, parse_about
-from core.library.run_notes import SUFFIX as NOTES
+from core.library.run_notes import about_text, parse_about
 
 # ----------------------------------------------------------- files of a folder, none of them opened
 

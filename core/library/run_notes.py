@@ -23,6 +23,7 @@ from typing import Annotated, Any, final
 
 from pydantic import BaseModel, ConfigDict, Strict
 
+from core.comparison.own_name import MOST_BYTES, SUFFIX
 from core.errors import InputError
 from core.files import is_there, read_text, set_aside, write_whole
 from core.library.entry import Bookmark, MomentNote, RunNotes
@@ -103,8 +104,6 @@ def _lock(descriptor: int) -> None:
 
 # -------------------------------------------------------------------------------------------- notes
 
-SUFFIX = ".notes"
-MOST_BYTES = 2_000_000
 LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS = 200, 20_000, 60, 50
 MOST_BOOKMARKS, LONGEST_PICTURE = 100, 5_000
 MOST_SETS, LONGEST_SET = 50, 20_000

@@ -22,11 +22,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, final
 
+from core.comparison.own_name import SUFFIX as NOTES
 from core.errors import InputError, MarginscopeError
 from core.files import has_no_writer, is_there, read_text, remove_left, write_whole
 from core.library.index import RUN, TRASH, WAL, FoundFile, in_folder, list_folder
 from core.library.run_notes import LONGEST_FILE_NAME
-from core.library.run_notes import SUFFIX as NOTES
 from core.run_files.active_recorders import machine_name
 
 ORIGIN, GOING = "origin.json", ".purged"

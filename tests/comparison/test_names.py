@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,25 @@ def seed(k: int, m: int = 16, study: str = "a") -> RunDescription:
 
 def width(m: int) -> RunDescription:
     return described(f"a__network.m={m}", network_m=m)
+
+
+def test_a_name_of_the_user_replaces_that_of_its_run_alone() -> None:
+    wide = replace(width(256), own_name="The wide one")
+    assert run_names([width(16), wide]) == ["m = 16", "The wide one"]
+    assert run_names([wide]) == ["The wide one"]
+    assert run_names([wide, wide]) == ["The wide one", "The wide one (2)"]
+    assert run_names([width(16), replace(wide, own_name="m = 16")]) == ["m = 16", "m = 16 (2)"]
+    branch = replace(width(16), branch="step .1 from t = 3")
+    named = replace(branch, own_name="Branch A")
+    assert run_names([width(16), branch]) == ["original", "step .1 from t = 3"]
+    assert run_names([width(16), named]) == ["original", "Branch A"]
+
+
+def test_bands_over_seeds_are_named_by_settings_and_single_runs_by_the_user() -> None:
+    runs = [seed(0), seed(1), seed(0, m=64)]
+    runs = [replace(run, own_name=f"mine {k}") for k, run in enumerate(runs)]
+    assert find_differences(runs).families == ("m = 16", "m = 16", "mine 2")
+    assert find_differences(runs).labels == ("mine 0", "mine 1", "mine 2")
 
 
 def test_a_name_is_what_differs() -> None:

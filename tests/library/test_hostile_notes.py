@@ -8,9 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from matplotlib.mathtext import MathTextParser
 
 from core.cli.main import main
+from core.comparison.own_name import own_name_of
+from core.comparison.setting_differences import differing_of
 from core.errors import InputError
+from core.figures.labels import headings, settings_line
+from core.figures.page_encoding import plain_words
+from core.figures.primitives import NO_BREAK
+from core.figures.scene import build_scene
 from core.library.entry import MomentNote
 from core.library.library import Library
 from core.library.run_notes import (
@@ -20,7 +27,8 @@ from core.library.run_notes import (
     notes_file,
     read_about,
 )
-from tests.support.run_files import record
+from core.runs import open_run
+from tests.support.run_files import record, small_problem
 
 HUGE = "1" + "0" * 400  # an integer that is no float
 WRONG: dict[str, dict[str, object]] = {
@@ -72,6 +80,38 @@ def test_wrong_notes_are_set_aside(run: Path, tmp_path: Path, wrong: str) -> Non
     assert any("a.msrun.notes" in sentence for sentence in listing.messages)
     assert change_about(run, lambda about: replace(about, note="mine")).note == "mine"
     assert run.with_name("a.msrun.notes.broken").read_bytes() == content
+
+
+def test_an_own_name_is_one_short_line_without_control_characters(run: Path) -> None:
+    assert own_name_of(run) == ""
+    notes_file(run).write_text(json.dumps({"name": " a\n\tb\x1b]0;c\u202e\ud800 " + "x" * 200}))
+    name = own_name_of(run)
+    assert name.startswith("a b]0;c") and name.isprintable() and len(name) <= 60
+    name.encode()
+    notes_file(run).write_text("[1]")
+    assert own_name_of(run) == ""
+    notes_file(run).write_text('{"name": 1}')
+    assert own_name_of(run) == ""
+    notes_file(run).write_text('{"name": "a", ')
+    assert own_name_of(run) == ""
+
+
+def test_figures_and_comparisons_have_the_own_names(tmp_path: Path) -> None:
+    paths = [record(tmp_path / f"{m}.msrun", small_problem(m=m)) for m in (3, 4)]
+    named = r"cost $5, <b>10^}\frac{</b>"
+    change_about(paths[1], lambda about: replace(about, name=named))
+    runs = [open_run(path) for path in paths]
+    assert headings(runs)[0] == "$m$ = 3"
+    assert plain_words(headings(runs)[1]) == named
+    assert differing_of(runs).labels == ("m = 3", named)
+    scene = build_scene(runs, ("margins",))
+    assert headings(runs)[1] in "\n".join(text.text for text in scene.texts)
+    for text in headings(runs):
+        MathTextParser("path").parse(text)
+    # The settings that named the run stay in the line below.
+    assert "$m$ = 4" in settings_line(runs[1:], [0]).replace(NO_BREAK, " ")
+    for run in runs:
+        run.close()
 
 
 def test_texts_are_kept_as_they_are(run: Path) -> None:

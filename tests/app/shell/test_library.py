@@ -20,6 +20,7 @@ from app.library.panel import LibraryPanel
 from app.places import Places
 from app.shell.application import Marginscope
 from app.training.first_start import FIRST_STUDY, first_settings
+from app.widgets.labels import menu_text
 from core.library.entry import Entry
 from core.library.library import Library
 from core.library.reading import read_facts
@@ -329,6 +330,48 @@ def check_that_runs_are_opened_and_compared(library: Marginscope, runs: Path, qt
     assert not panel(library).run_actions["compare"].isEnabled()
 
 
+def check_that_an_own_name_is_that_of_the_open_run(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
+    """The user's name of a run reached the library alone."""
+    paths = [runs / f"small__network.m={m}.msrun" for m in (3, 4)]
+    for path, name in zip(paths, ("", "Before"), strict=True):
+        change_about(path, lambda about, name=name: replace(about, name=name))
+    library.files.replace([])
+    library.files.replace(paths)
+    display, chips = library.display, library.window.chips
+
+    def shown_names() -> list[str]:
+        return [panel.heading.text() for panel in display.panels if panel.run is not None]
+
+    assert shown_names() == [run.heading for run in library.session] == ["m = 3", "Before"]
+    library.compare.compare([str(run.path) for run in library.session])
+    page = library.compare.page
+    assert page is not None
+
+    def compared_names() -> tuple[str, ...]:
+        named = library.compare.model.named
+        lines = [one.answer.lines for one in library.compare.model.answers.values()]
+        assert all(tuple(line.label for line in of) == named.labels for of in lines)
+        return named.labels
+
+    typed = "<b>Wide & $x$</b>"
+    table = choose(library, qtbot, "m=4")
+    qtbot.keyClick(table, Key.Key_F2)
+    asked = dialog(library, qtbot)
+    asked.line.setText(typed)
+    asked.accept()
+    for name in (typed, "Before"):
+        qtbot.waitUntil(lambda name=name: shown_names() == ["m = 3", name])
+        assert menu_text(name) in chips.tabText(1)
+        assert name in library.window.windowTitle()
+        assert display.panels[1].heading.textFormat() == Qt.TextFormat.PlainText
+        qtbot.waitUntil(lambda name=name: compared_names() == ("m = 3", name))
+        if name == typed:
+            qtbot.mouseClick(library.window.bar.buttons[0], Qt.MouseButton.LeftButton)
+    library.compare.leave()
+
+
 def check_that_pictures_of_what_is_seen_are_drawn(
     library: Marginscope, runs: Path, qtbot: QtBot
 ) -> None:
@@ -384,6 +427,7 @@ CHECKS = (
     check_that_each_change_is_undone_by_its_message_or_by_keys,
     check_that_a_wrong_condition_moves_no_row,
     check_that_runs_are_opened_and_compared,
+    check_that_an_own_name_is_that_of_the_open_run,
     check_that_the_library_is_closed_remembered_and_reached_by_the_menu,
 )
 
