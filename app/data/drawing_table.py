@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 from app.data.sketch import Row, Sketch
 from core.data.numbers import may_have_groups, number_of
 from core.data.points import LARGEST, label_of
+from core.numbers import dropped_zero, number_text, raise_powers
 
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
@@ -29,6 +30,7 @@ EITHER = (
     "{plain}."
 )
 NO_LABEL = "{text!r} is not a label. Enter +1 or \u22121."
+SHOWN_DIGITS = 5
 SHOWN = 20  # characters quoted from what was typed
 
 
@@ -83,9 +85,9 @@ class PointModel(QAbstractTableModel):
         if index.column() == self.sketch.d and role in (Role.DisplayRole, Role.EditRole):
             return "+1" if value > 0 else "\u22121"
         if role == Role.DisplayRole:
-            return f"{value:.5g}".replace("-", "\u2212")
+            return raise_powers(number_text(value, SHOWN_DIGITS))
         # All digits, so that an unchanged number keeps its value.
-        return repr(value).removesuffix(".0") if role == Role.EditRole else None
+        return dropped_zero(repr(value).removesuffix(".0")) if role == Role.EditRole else None
 
     def setData(self, index: Index, value: Any, role: int = Role.EditRole) -> bool:
         if role != Role.EditRole or index.row() >= len(self.sketch.points):

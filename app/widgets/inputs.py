@@ -34,6 +34,7 @@ from PySide6.QtWidgets import (
 
 from app.style import icon_of_colours, line_of
 from app.widgets.labels import plain_tip
+from core.numbers import MINUS, dropped_zero, fixed_text
 
 # Of the window's grid (app.style): a line is 24 pixels high, and larger heights are multiples of
 # 4.
@@ -197,19 +198,32 @@ class WholeBox(QSpinBox):
 
 @final
 class DecimalBox(QDoubleSpinBox):
-    """Field for a number, with a decimal point or a comma; texts with both are incomplete."""
+    """Field for a number, written as everywhere (core.numbers): .05, without trailing zeros.
+
+    It takes a decimal point or a comma, with or without a zero before it; texts with both are
+    incomplete.
+    """
 
     def validate(self, text: str, position: int) -> Answer:
         if text.count(",") + text.count(".") > 1:
             return QValidator.State.Intermediate, text, position
-        answer: Answer = super().validate(text.replace(",", "."), position)
-        return answer
+        state, checked, place = super().validate(_plain_number(text), position)
+        # Qt shows the text that is returned here.
+        return state, checked.replace("-", MINUS) if MINUS in text else checked, place
 
     def fixup(self, text: str) -> str:
         return text
 
     def valueFromText(self, text: str) -> float:
-        return super().valueFromText(text.replace(",", "."))
+        return super().valueFromText(_plain_number(text))
+
+    def textFromValue(self, value: float) -> str:
+        return dropped_zero(fixed_text(value, self.decimals()))
+
+
+def _plain_number(text: str) -> str:
+    """Return a number as Qt reads it."""
+    return text.replace(",", ".").replace(MINUS, "-")
 
 
 PAGE = 8  # rows

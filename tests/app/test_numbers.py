@@ -8,11 +8,16 @@ import subprocess
 import sys
 
 import pytest
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from app.data.drawing_table import PointModel
+from app.data.sketch import Sketch
 from app.training.study_edits import StudyEdits
 from app.widgets.inputs import DecimalBox, WholeBox
+from core.data.numbers import number_of
 from core.errors import InputError
+from core.numbers import number_text, raise_powers
 from core.studies.study import load_study
 from tests.problems import FIGURE_1
 
@@ -30,7 +35,7 @@ def test_a_german_system_shows_decimal_points() -> None:
     environment = os.environ | {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"}
     command = [sys.executable, "-c", GERMAN]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    assert done.stdout == "0.050\n", done.stderr
+    assert done.stdout == ".05\n", done.stderr
 
 
 def test_a_comma_typed_into_a_number_is_a_point_or_not_taken(
@@ -54,6 +59,51 @@ def test_a_comma_typed_into_a_number_is_a_point_or_not_taken(
                 box.interpretText()
                 assert box.value() == value
                 assert "," not in box.text()
+
+
+def test_boxes_write_numbers_as_the_program_does_and_take_both_ways(
+    qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    """They showed 0.050 and 180.0."""
+    box = DecimalBox(decimals=3, minimum=-200.0, maximum=200.0, prefix="\u03b4 = ", suffix=" mm")
+    qtbot.addWidget(box)
+    for typed, value, shown in (
+        ("0.05", 0.05, ".05"),
+        (".05", 0.05, ".05"),
+        (",05", 0.05, ".05"),
+        ("0.050", 0.05, ".05"),
+        ("180.0", 180.0, "180"),
+        ("-0.5", -0.5, "\u2212.5"),
+        ("\u2212.25", -0.25, "\u2212.25"),
+        ("0", 0.0, "0"),
+        ("10", 10.0, "10"),
+    ):
+        with subtests.test(typed=typed):
+            box.setValue(7.0)
+            box.selectAll()
+            box.lineEdit().insert(typed)  # QTest has no key for a minus sign
+            box.interpretText()
+            assert box.value() == value
+            assert box.cleanText() == shown
+            assert box.text() == f"\u03b4 = {shown} mm"
+            qtbot.keyClick(box, Qt.Key.Key_Up)
+            assert box.value() == pytest.approx(value + 1.0)
+
+
+def test_drawn_points_are_written_as_numbers_are_everywhere(qtbot: QtBot) -> None:
+    model = PointModel()
+    values = (0.5, -0.25, 2.0, 1e-7, -123456.0, 1 / 3)
+    model.show_sketch(Sketch(tuple((value, 1.0) for value in values), 1))
+    for row, value in enumerate(values):
+        index = model.index(row, 0)
+        assert model.data(index) == raise_powers(number_text(value, 5))
+        assert number_of(model.data(index, Qt.ItemDataRole.EditRole)) == value
+    assert [model.data(model.index(row, 0)) for row in range(2)] == [".5", "\u2212.25"]
+    edits: list[object] = []
+    model.points_edited.connect(lambda row, point: edits.append(point))
+    for typed in ("0.05", ".05", "\u2212.05", "-0.05"):
+        assert model.setData(model.index(0, 0), typed)
+    assert edits == [(0.05, 1.0)] * 2 + [(-0.05, 1.0)] * 2
 
 
 def test_a_setting_with_a_comma_is_refused_by_name() -> None:
