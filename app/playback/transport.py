@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import final
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -31,6 +31,7 @@ from core.numbers import raise_powers, time_text
 from core.problem.schedule import coordinate, parse_time
 
 BUTTONS = ("back", "play", "forward", "loop")
+STATUS_SHARE = 0.35  # most of the bar's width
 NO_TIME = "is not a time. Try 300, 10^2.5, log10 t = 2000 or 0."
 
 
@@ -94,6 +95,12 @@ class TransportBar(QWidget):
         self._button_keys.add(button)
         button.setAccessibleName(action.iconText())  # without the mnemonic
         return button
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # Of large type the status would leave the slider a fifth of a small window.
+        if self._status is not None:
+            self._status.setMaximumWidth(int(STATUS_SHARE * event.size().width()))
 
     def _fit(self) -> None:
         # Wide enough for the longest usual time, so that the slider does not move as time passes.

@@ -276,6 +276,11 @@ def check_small_screens(program: Marginscope, points: float) -> None:
     QTest.qWait(50)
     assert (window.width(), window.height()) == (width, height)
     window.status.show_work("")
+    if points == 14.0:
+        window.resize(1024, 640)
+        QTest.qWait(50)
+        bar = window.transport  # whose status took half of it
+        assert bar.slider.width() >= 0.3 * bar.width()
 
 
 def check_dialogs(program: Marginscope, keys: str, qtbot: QtBot) -> None:
