@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QPen
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.playback.display import DisplayController
@@ -20,6 +20,7 @@ from app.widgets.inputs import push_button
 from app.widgets.keyboard import ButtonKeyActivation
 from app.widgets.labels import heading_label, quiet_label
 from app.widgets.layouts import add_all, space
+from app.widgets.ring import Ring
 from core.problem.schedule import coordinate
 from core.studies.summaries import shipped_summaries
 
@@ -125,7 +126,6 @@ STEPS = (
 DRAWERS = {"theory": "inspector", "form": "form", "numbers": "numbers"}
 WIDTH = 340
 APART = 16  # pixels from the edges of the window
-RING = 3
 
 
 @final
@@ -289,7 +289,7 @@ class TourCard(QFrame):
         self.setAutoFillBackground(True)
         self.setBackgroundRole(QPalette.ColorRole.Window)
         self.setAccessibleName("Tour")
-        self._ring = _Ring(window)
+        self._ring = Ring(window)
         self.place = quiet_label("", self)
         self.title = heading_label("", self)
         self.text = QLabel(self, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
@@ -319,6 +319,7 @@ class TourCard(QFrame):
         buttons = sum(one.sizeHint().width() + 8 for one in (self.end, self.back, self.next))
         width = max(WIDTH, buttons + 34)
         self.setFixedWidth(width)
+        self.text.setMinimumHeight(0)  # a part of heightForWidth
         self.text.setFixedHeight(self.text.heightForWidth(width - 34))
         self.setAccessibleDescription(f"{title}. {text}")
         self.adjustSize()
@@ -333,7 +334,7 @@ class TourCard(QFrame):
         area = QRect()
         if target is not None and target.isVisible():
             area = QRect(target.mapTo(window, QPoint(0, 0)), target.size())
-        size = self.sizeHint().expandedTo(QSize(self.minimumWidth(), 0))
+        size = QSize(self.minimumWidth(), self.sizeHint().height())
         corners = [QRect(QPoint(0, 0), size) for _ in range(4)]
         corners[0].moveBottomRight(room.bottomRight())
         corners[1].moveBottomLeft(room.bottomLeft())
@@ -373,27 +374,3 @@ class TourCard(QFrame):
 
 def _area(rect: QRect) -> int:
     return max(rect.width(), 0) * max(rect.height(), 0)
-
-
-@final
-class _Ring(QWidget):
-    """Frame over the window that ignores clicks."""
-
-    def __init__(self, window: QWidget) -> None:
-        super().__init__(window)
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.hide()
-
-    def show_around(self, target: QRect) -> None:
-        """Frame a part of the window; hide for an empty one."""
-        self.setVisible(not target.isEmpty())
-        self.setGeometry(target.adjusted(-RING, -RING, RING, RING))
-        self.raise_()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self.palette().color(QPalette.ColorRole.Highlight), RING))
-        half = RING / 2.0
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), 6, 6)
-        painter.end()

@@ -58,6 +58,32 @@ def test_the_tour_goes_through_figure_1(program: Marginscope, qtbot: QtBot) -> N
     assert not card.isVisible() and program.tour.step is None
 
 
+def test_each_card_is_as_high_as_its_text_and_in_its_corner(
+    program: Marginscope, figure_1_views: None, qtbot: QtBot
+) -> None:
+    """After the longest text each shorter one stood in the middle of a gap."""
+    card = begun(program, qtbot)
+    window, heights = program.window, set()
+    for step in STEPS:
+        qtbot.wait(1)  # the layout is done in the loop
+        text = card.text
+        metrics = text.fontMetrics()
+        wraps = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft
+        lines = metrics.boundingRect(QRect(0, 0, text.width(), 1000), wraps, text.text())
+        assert abs(text.height() - lines.height()) < metrics.lineSpacing() / 2, step.title
+        heights.add(card.height())
+        gaps = {card.x(), window.width() - card.geometry().right() - 1}
+        assert 16 in gaps, step.title
+        target = program.tour._target(step.place)
+        ring = card._ring.geometry()
+        place = QRect(target.mapTo(window, QPoint(0, 0)), target.size())
+        assert ring.contains(place) and window.rect().contains(ring), step.title
+        if step.place in ("neurons", "rotations", "margins"):
+            assert ring == place, "the heading above is not crossed"
+        qtbot.mouseClick(card.next, LEFT)
+    assert len(heights) > 1
+
+
 def test_the_card_does_not_hide_what_it_speaks_of(
     program: Marginscope, figure_1_views: None, qtbot: QtBot
 ) -> None:
