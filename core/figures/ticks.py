@@ -332,6 +332,9 @@ def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -
     >>> angle = Strip("angle", start=-1.1, top=1.1, end=1.1, low=-1.1, high=1.1)
     >>> strip_ticks((angle,), -1.1, 1.1, 3.0)
     ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'))
+    >>> strength = Strip("risk", start=-3.2, top=-0.8, end=-0.8, low=-3.2, high=-0.8, shows="log")
+    >>> [height for height, _ in strip_ticks((strength,), -3.2, -0.8, 2.0)]
+    [-3.0, -1.0]
     """
     ticks: list[tuple[float, str]] = []
     for strip in strips:
@@ -339,10 +342,12 @@ def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -
         if not (ends[0] < ends[1] and 0.0 < strip.unit < math.inf):
             continue
         first, last = (strip.low + (end - strip.start) / strip.unit for end in ends)
-        max_ticks = int(np.clip(room * (ends[1] - ends[0]) / (high - low), 2, 8))
+        fit = max_ticks = int(np.clip(room * (ends[1] - ends[0]) / (high - low), 2, 8))
         places = _visible_ticks(strip.shows, first, last, max_ticks)
         while len(places) < 2 and max_ticks < MOST_TRIED:  # one tick gives no scale
             max_ticks += 1
             places = _visible_ticks(strip.shows, first, last, max_ticks)
+        if len(places) > fit:  # .001, .01 and .1 where two have room
+            places = places[0], places[-1]
         ticks += [(strip.start + (value - strip.low) * strip.unit, text) for value, text in places]
     return tuple(sorted(ticks))  # pages omit texts too close to the one before
