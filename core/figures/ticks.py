@@ -347,7 +347,7 @@ def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -
         while len(places) < 2 and max_ticks < MOST_TRIED:  # one tick gives no scale
             max_ticks += 1
             places = _visible_ticks(strip.shows, first, last, max_ticks)
-        if len(places) > fit:  # .001, .01 and .1 where two have room
+        if fit == 2 < len(places):  # .001, .01 and .1 where two have room
             places = places[0], places[-1]
         ticks += [(strip.start + (value - strip.low) * strip.unit, text) for value, text in places]
     return tuple(sorted(ticks))  # pages omit texts too close to the one before

@@ -103,12 +103,14 @@ function stripTicks(strips, bottom, top) {
     const visible = (most) =>
       (strip.takesLog ? logTicks : linearTicks)(strip.low, last, most)
         .filter(([place]) => place >= strip.low && place <= last);
-    let most = Math.trunc(Math.min(Math.max((room * (strip.top - strip.start)) / (top - bottom), 2), 8));
+    const fit = Math.trunc(Math.min(Math.max((room * (strip.top - strip.start)) / (top - bottom), 2), 8));
+    let most = fit;
     let places = visible(most);
     while (places.length < 2 && most < MOST_TRIED) {
       most += 1; // one tick gives no scale
       places = visible(most);
     }
+    if (fit === 2 && places.length > 2) places = [places[0], places.at(-1)];
     return places.map(([value, text]) => [strip.start + (value - strip.low) * strip.unit, text]);
   });
   return ticks
