@@ -125,7 +125,7 @@ class ExperimentForm(QWidget):
         self.scale.setFont(small(self.scale.font()))
         self.scale.setMinimumHeight(COST_LINES * self.scale.fontMetrics().lineSpacing())
         self.problem = ProblemLine(COST_LINES, self)  # in place of the estimate
-        self.problem.led_to.connect(self._go_to)
+        self.problem.control_requested.connect(self._go_to)
         self.run = push_button("Run", self, "Train these settings from the start")
         self.run.setProperty("primary", True)
         self.run.clicked.connect(self._on_submitted)

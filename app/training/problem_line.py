@@ -32,8 +32,8 @@ class WrongValue:
 class ProblemLine(QAbstractButton):
     """Sentence on the wrong value with the focus, else on the first one; the end may be cut."""
 
-    led_to = Signal(QWidget)
-    """The line was pressed; the control of the value."""
+    control_requested = Signal(QWidget)
+    """Control of the shown wrong value; emitted at a click."""
 
     def __init__(self, n_lines: int, parent: QWidget) -> None:
         super().__init__(parent)
@@ -112,7 +112,7 @@ class ProblemLine(QAbstractButton):
             control = self._values[self._place].control
         if control is None:
             return
-        self.led_to.emit(control)
+        self.control_requested.emit(control)
         if self.shown_lines()[-1] not in self.words():  # the end is cut
             show_tip(control.mapToGlobal(control.rect().bottomLeft()), self.sentence(), control)
 
